@@ -1,0 +1,5 @@
+"""The addresses of alerts."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

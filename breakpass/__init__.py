@@ -1,0 +1,1 @@
+"""BreakPass: an agent reaches its person by phone, and its risky actions wait for a human yes."""
