@@ -139,7 +139,7 @@ def unfit_text(name: str, value: Any) -> Refusal | None:
 def worded(name: str, error: ValidationError) -> Refusal:
     """One sentence for a breach of `name`'s schema, without the value."""
     keyword = str(error.validator)
-    limit = error.validator_value
+    limit: Any = error.validator_value
     within = len(error.absolute_path) > 1
     subject = f"Each entry of {name}" if within else name
     rule = RULES.get(keyword, "format")
