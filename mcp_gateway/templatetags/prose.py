@@ -4,7 +4,7 @@ import re
 
 from django import template
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 MARKED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
@@ -22,3 +22,9 @@ def prose(text: str) -> SafeString:
         end = match.end()
     pieces.append(format_html("{}", text[end:]))
     return format_html_join("", "{}", ((piece,) for piece in pieces))
+
+
+@register.filter
+def breakable(path: str) -> SafeString:
+    """A field's path that may wrap after its dots."""
+    return format_html_join(mark_safe(".<wbr>"), "{}", ((step,) for step in path.split(".")))

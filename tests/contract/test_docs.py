@@ -9,7 +9,7 @@ from django.test import Client
 from mcp_gateway.contract import SERVER, TOOLS
 from mcp_gateway.contract.publication import publication
 from mcp_gateway.contract.rows import rows_of
-from mcp_gateway.templatetags.prose import prose
+from mcp_gateway.templatetags.prose import breakable, prose
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def test_the_addresses_are_this_installations() -> None:
 def test_the_page_shows_every_tool_with_every_field_and_its_words(client: Client) -> None:
     response = client.get("/docs/mcp/")
     assert response.status_code == 200
-    page = response.content.decode()
+    page = response.content.decode().replace("<wbr>", "")
     text = html.unescape(re.sub(r"<[^>]+>", "", page))
     for tool in TOOLS.values():
         assert page.count(f'<section id="{tool.name}"') == 1
@@ -67,3 +67,8 @@ def test_the_page_shows_every_tool_with_every_field_and_its_words(client: Client
 def test_prose_marks_code_and_strong_and_escapes_the_rest() -> None:
     assert prose("**Now** `a<b` & <i>") == ("<strong>Now</strong> <code>a&lt;b</code> &amp; &lt;i&gt;")
     assert prose("2 * 3 ` 4") == "2 * 3 ` 4"
+
+
+def test_a_path_wraps_after_its_dots_and_is_escaped() -> None:
+    assert breakable("alerts[].failure.code") == "alerts[].<wbr>failure.<wbr>code"
+    assert breakable("a<b.c") == "a&lt;b.<wbr>c"
