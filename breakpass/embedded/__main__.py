@@ -38,7 +38,10 @@ def main(arguments: list[str]) -> int:
         print(problem, file=sys.stderr)
         return 1
     except PermissionError as problem:
-        print(f"{problem.filename} may not be written: it belongs to another user (was it made by root?).", file=sys.stderr)
+        print(
+            f"{problem.filename} may not be written: it belongs to another user (was it made by root?).",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         return 130

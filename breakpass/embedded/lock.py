@@ -15,7 +15,9 @@ def take(path: Path, what: str) -> int:
     except BlockingIOError:
         holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
         os.close(descriptor)
-        raise CannotStart(f"{what} is already running in this checkout (process {holder}); stop that one first.") from None
+        raise CannotStart(
+            f"{what} is already running in this checkout (process {holder}); stop that one first."
+        ) from None
     # The number is for the message above only; a crash leaves it behind without harm.
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from breakpass.embedded import lock, postgres, record, redis
-from breakpass.embedded.process import Child, stop, stop_leftovers
+from breakpass.embedded.process import Child, kill_group, stop, stop_leftovers
 
 
 class Pair:
@@ -61,6 +61,12 @@ class Pair:
     def settings(self) -> dict[str, str]:
         """All settings that point at what runs."""
         return {name: value for entry in self.entries for name, value in entry.settings.items()}
+
+    def hurry(self) -> None:
+        """Cut off all but the database, for whoever does not want to wait for `stop`."""
+        for child in self._children:
+            if child.name != "postgres":
+                kill_group(child)
 
     def stop(self) -> None:
         """Stop everything, the last started first, and forget it."""

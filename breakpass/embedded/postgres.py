@@ -124,7 +124,7 @@ def _open_to_others(folder: Path, binaries: Path) -> None:
         mode = path.stat().st_mode
         if not mode & 0o001:
             path.chmod(mode | 0o001)
-    if not (binaries / "postgres").stat().st_mode & 0o005 == 0o005:
+    if (binaries / "postgres").stat().st_mode & 0o005 != 0o005:
         for path in binaries.parent.rglob("*"):
             mode = path.stat().st_mode
             path.chmod(mode | 0o004 | (0o001 if mode & 0o100 else 0))

@@ -69,6 +69,6 @@ def discover(base_dir: Path) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for entry in read(path_of(base_dir)):
-        if is_listening(entry.address):
+        if entry.settings and is_listening(entry.address):
             found.update(entry.settings)
     return found

@@ -15,8 +15,8 @@ from environ import Env
 from breakpass.embedded import procfile
 from breakpass.embedded.pair import Pair
 from breakpass.embedded.problems import CannotStart
-from breakpass.embedded.process import Child, kill_group, last_line, spawn, stop_leftovers, wait_until
-from breakpass.embedded.record import is_listening, read
+from breakpass.embedded.process import Child, last_line, spawn, wait_until
+from breakpass.embedded.record import is_listening
 from breakpass.embedded.redis import free_port
 
 SERVED = ("web", "worker", "beat")
@@ -52,16 +52,16 @@ class Stack:
             binaries = str(Path(sys.executable).parent)
             self.env = dict(os.environ) | found
             self.env["PATH"] = os.pathsep.join([binaries, self.env.get("PATH", os.defpath)])
-            self.env |= {"PORT": str(self.port), "HOST": "127.0.0.1", "BASE_URL": self.base_url}
-            self.env["PYTHONUNBUFFERED"] = "1"
+            self.env |= {"PORT": str(self.port), "BASE_URL": self.base_url, "PYTHONUNBUFFERED": "1"}
+            self.env.setdefault("WEB_HOST", "127.0.0.1")
             if self.uses_sandbox:
                 self._start_sandbox()
             commands = procfile.read(self.base_dir / "Procfile")
             self._run_once("release", ["sh", "-c", commands["release"]])
             if self.uses_sandbox:
                 seeded = self._run_once("seed_demo", [sys.executable, "manage.py", "seed_demo"])
-                self.sign_in_url = next((word for word in seeded.split() if word.strip('",').startswith("http")), "")
-                self.sign_in_url = self.sign_in_url.strip('",')
+                words = (word.strip('",') for word in seeded.split())
+                self.sign_in_url = next((word for word in words if word.startswith("http")), "")
             self._serve(commands)
         except BaseException:
             self.pair.stop()
@@ -71,19 +71,16 @@ class Stack:
         wanted = [("PORT", self.port)] + ([("SANDBOX_PORT", self.sandbox_port)] if self.uses_sandbox else [])
         for name, port in wanted:
             if is_listening(f"127.0.0.1:{port}"):
-                raise CannotStart(
-                    f"Port {port} is already taken: stop what uses it, or choose another with {name}={port + 10} make run."
-                )
+                other = f"{name}={port + 10} make run"
+                raise CannotStart(f"Port {port} is already taken: stop what uses it, or choose another with {other}.")
 
     def _start_sandbox(self) -> None:
         mail_port = free_port()
-        inbound = f"http://127.0.0.1:{self.port}/webhooks/twilio/inbound"
         settings = sandbox_settings(self.base_dir / "var", self.sandbox_port, mail_port)
         settings = {name: os.environ.get(name) or value for name, value in settings.items()}
-        settings |= {"BASE_URL": self.base_url, "PORT": str(self.port)}
         self.env |= settings | {"SANDBOX_SMTP_PORT": str(mail_port), "SANDBOX_PORT": str(self.sandbox_port)}
         argv = [sys.executable, "-m", "sandbox", "--port", str(self.sandbox_port), "--app-url", self.base_url]
-        child = self._spawn("sandbox", argv, {"INBOUND_URL": inbound})
+        child = self._spawn("sandbox", argv, {"INBOUND_URL": f"{self.base_url}/webhooks/twilio/inbound"})
         address = f"127.0.0.1:{self.sandbox_port}"
         self.pair.add(child, address, settings)
         self._wait(child, address)
@@ -91,9 +88,11 @@ class Stack:
     def _serve(self, commands: Mapping[str, str]) -> None:
         for name in SERVED:
             child = self._spawn(name, ["sh", "-c", f"exec {commands[name]}"])
-            self.pair.add(child, f"127.0.0.1:{self.port}" if name == "web" else "")
             if name == "web":
+                self.pair.add(child, f"127.0.0.1:{self.port}", {"BASE_URL": self.base_url})
                 self._wait(child, "/healthz")
+            else:
+                self.pair.add(child)
 
     def _spawn(self, name: str, argv: list[str], extra: Mapping[str, str] | None = None) -> Child:
         env = self.env | dict(extra or {})
@@ -135,17 +134,9 @@ class Stack:
             rows += [("Phones", f"{sandbox}/"), ("Mailbox", f"{sandbox}/mail")]
         rows += [("MCP", f"{self.base_url}/mcp"), ("Admin", f"{self.base_url}/admin/"), ("Logs", "var/log/")]
         lines = [f"  {name:<9}{value}" for name, value in rows]
-        return "\n".join(["", "BreakPass is running.", "", *lines, "", "Ctrl-C stops everything; the data stays in var/."])
-
-    def kill(self) -> None:
-        """Cut everything off at once (the second Ctrl-C); the next start recovers."""
-        for entry in read(self.pair.record_path):
-            if entry.name not in ("postgres", "redis"):
-                stop_leftovers([entry])
-
-    def kill_rest(self, child: Child) -> None:
-        """Kill the workers of a process that ended on its own."""
-        kill_group(child)
+        return "\n".join(
+            ["", "BreakPass is running.", "", *lines, "", "Ctrl-C stops everything; the data stays in var/."]
+        )
 
 
 def port_from(name: str, default: int) -> int:
@@ -192,18 +183,19 @@ def answers(port: int, path: str) -> bool:
 
 def run(base_dir: Path) -> int:
     """Run until Ctrl-C (exit code 0) or until a process ends on its own (1). Errors: `CannotStart`."""
-    stopping: list[int] = []
+    stack = Stack(base_dir)
+    asked: list[int] = []
 
     def ask(number: int, _frame: object) -> None:
-        stopping.append(number)
-        if len(stopping) == 1:
+        asked.append(number)
+        if len(asked) == 1:
             raise KeyboardInterrupt
+        stack.pair.hurry()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ask)
-    stack = Stack(base_dir)
     try:
-        print("Starting PostgreSQL, Redis, the sandbox and BreakPass…", flush=True)
+        print("Starting the servers and BreakPass…", flush=True)
         stack.start()
         print(stack.summary(), flush=True)
         while (ended := stack.pair.ended()) is None:
