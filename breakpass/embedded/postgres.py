@@ -22,6 +22,8 @@ from breakpass.embedded.process import Child, last_line, spawn, stop, wait_until
 
 VERSION = "18"
 ROLE = DATABASE = "breakpass"
+# Named everywhere, since PGPORT in somebody's environment would change it. It only names the socket.
+PORT = 5432
 # A socket's path may have 107 bytes; "/.s.PGSQL.5432" takes 14 of them.
 SOCKET_DIR_LIMIT = 107 - 14
 UNSAFE_AND_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -66,6 +68,7 @@ def start(folder: Path, *, log: Path, durable: bool = True) -> Postgres:
     _check_data(data)
     _clear_stale(data)
     options = {"listen_addresses": "", "unix_socket_directories": f'"{sockets}"', "max_connections": "200"}
+    options["port"] = str(PORT)
     if not durable:
         options |= UNSAFE_AND_QUICK
     argv = [str(binaries / "postgres"), "-D", str(data)]
@@ -81,8 +84,8 @@ def start(folder: Path, *, log: Path, durable: bool = True) -> Postgres:
     except psycopg.Error:
         stop(child)
         raise
-    url = f"postgres://{ROLE}@/{DATABASE}?host={quote(str(sockets))}"
-    return Postgres(child, str(sockets / ".s.PGSQL.5432"), url)
+    url = f"postgres://{ROLE}@/{DATABASE}?host={quote(str(sockets))}&port={PORT}"
+    return Postgres(child, str(sockets / f".s.PGSQL.{PORT}"), url)
 
 
 def _server_user(data: Path) -> tuple[int, int] | None:
@@ -199,6 +202,6 @@ def _is_ready(data: Path, pid: int) -> bool:
 
 
 def _ensure_database(sockets: Path) -> None:
-    with psycopg.connect(host=str(sockets), user=ROLE, dbname="postgres", autocommit=True) as connection:
+    with psycopg.connect(host=str(sockets), port=PORT, user=ROLE, dbname="postgres", autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))

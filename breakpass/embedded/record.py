@@ -49,12 +49,12 @@ def read(path: Path) -> list[Entry]:
 
 def is_listening(address: str, timeout_s: float = 0.5) -> bool:
     """Whether something accepts connections there: a socket's path, or host:port."""
+    is_path = address.startswith("/")
     host, _, port = address.rpartition(":")
-    family, target = (socket.AF_INET, (host, int(port))) if host else (socket.AF_UNIX, address)
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
+    with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.settimeout(timeout_s)
         try:
-            probe.connect(target)
+            probe.connect(address if is_path else (host, int(port)))
         except OSError:
             return False
     return True
