@@ -281,6 +281,9 @@ OAUTH2_PROVIDER = {
     "OAUTH2_PROTECTED_RESOURCE_NAME": SERVICE_NAME,
 }
 
+# Plain http is for loopback addresses only, which our own validator sees to (seed 001, Connect).
+SILENCED_SYSTEM_CHECKS = ["oauth2_provider.W008"]
+
 # --- Celery: a nudge and a clock tick, nothing else (architecture, rule 2) ------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
