@@ -27,6 +27,7 @@ CALL_MAX_CHARS = 150
 LINK_CHARS = 37
 TOKEN_MIN_CHARS = 9
 _LINK_PATH = "/a/"
+_REMOVABLE = str.maketrans(dict.fromkeys("`*_~[]()<>!&\\#+-=|: \u00a0\u200d\ufe0e\ufe0f", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,10 @@ def smallest_cut(message: str, fits: Callable[[str], bool]) -> int | None:
     What is left is cleaned and checked as a new message would be. None when no cut helps.
     """
     for cut in range(1, len(message)):
+        # Reading markup is slow. Cleaning the start of a cleaned text can take out signs and spaces, never a letter,
+        # so where the rest would not fit even without them, it is not worth reading.
+        if not fits(message[:-cut].translate(_REMOVABLE)):
+            continue
         rest = clean(message[:-cut])
         if not fits(rest):
             continue
@@ -167,8 +172,10 @@ def check_sms(
         return
     gsm = is_gsm(to_gsm_lookalikes(message))
     room = sms_room(sender_kind, gsm=gsm, link_chars=link_chars, reminder=reminder, wording=wording)
-    cut = smallest_cut(message, lambda rest: _fits(rest, sender_kind, link_chars, reminder, wording))
-    if room <= 0 or cut is None:
+    cut = None
+    if room > 0:
+        cut = smallest_cut(message, lambda rest: _fits(rest, sender_kind, link_chars, reminder, wording))
+    if cut is None:
         raise rejection(
             "message",
             "sms_alphabet",
@@ -257,15 +264,18 @@ def invite_text(
 ) -> str:
     """The one text of an invitation: who invites, what is agreed to, the code, and the way to stop.
 
-    Two SMS parts at most for any name of 30 characters; only one in another alphabet with a long `stop_email` takes more.
+    One SMS part for most names in the SMS alphabet; two for any other, unless a long `stop_email` is added.
     """
     # A name like `win.example` must not turn into a link on the phone.
     name = " ".join(to_gsm_lookalikes(inviter).replace(".", ". ").replace("/", " ").split()).rstrip(".")
-    return (
-        f"{name} invites you to automated {wording.service_name} alerts by text, WhatsApp and call. "
-        f"To agree, use code {code} within {minutes} min."
-        f"{_stop_sentence(sender_kind, wording)}"
+    stop = _stop_sentence(sender_kind, wording)
+    full = (
+        f"{name} invites you to automated {wording.service_name} alerts (text, WhatsApp, call). "
+        f"To agree: code {code}, {minutes} min.{stop}"
     )
+    # A name outside the SMS alphabet more than halves the room.
+    brief = f"{name} invites you to {wording.service_name} alerts by text, WhatsApp, call. Agree: {code}.{stop}"
+    return full if sms_parts(full) <= 2 else brief
 
 
 def sms_parts(text: str) -> int:
