@@ -8,7 +8,7 @@ WORKERS ?= 2
 COMPILE = $(PY) -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-config --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet $(UPGRADE)
 
-.PHONY: help run test test-slow check format bench lock env conformance-tools clean
+.PHONY: help run test test-slow check check-style check-types check-layers check-django format bench lock env conformance-tools clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -22,11 +22,19 @@ test: env ## run the quick tests on their own PostgreSQL and Redis
 test-slow: env conformance-tools ## run the drills, the browser, the conformance suite and the fuzzing
 	$(PY) -m pytest -q -m "$(SLOW)" $(ARGS)
 
-check: env ## format, lint, types, layers, migrations, production settings
+check: check-style check-types check-layers check-django ## format, lint, types, layers, migrations, production settings
+
+check-style: env
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
+
+check-types: env
 	$(PY) -m mypy
+
+check-layers: env
 	$(VENV)/bin/lint-imports
+
+check-django: env
 	$(PY) -m breakpass.embedded with $(PY) manage.py makemigrations --check --dry-run
 	set -a; . docs/production.env.example; set +a; $(PY) manage.py check --deploy --fail-level WARNING
 
