@@ -314,6 +314,10 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         # These write request bodies, addresses or phone numbers into their lines.
         "twilio": {"level": "CRITICAL"},
+        # Two lines each second that say nothing.
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "oauthlib": {"level": "CRITICAL"},
         "oauth2_provider": {"level": "CRITICAL"},

@@ -26,6 +26,8 @@ ROLE = DATABASE = "breakpass"
 PORT = 5432
 # A socket's path may have 107 bytes; "/.s.PGSQL.5432" takes 14 of them.
 SOCKET_DIR_LIMIT = 107 - 14
+# A failing statement, or the row it was about, would put message texts and numbers into the log.
+DISCREET = {"log_error_verbosity": "terse", "log_min_error_statement": "panic"}
 UNSAFE_AND_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -68,7 +70,7 @@ def start(folder: Path, *, log: Path, durable: bool = True) -> Postgres:
     _check_data(data)
     _clear_stale(data)
     options = {"listen_addresses": "", "unix_socket_directories": f'"{sockets}"', "max_connections": "200"}
-    options["port"] = str(PORT)
+    options |= {"port": str(PORT)} | DISCREET
     if not durable:
         options |= UNSAFE_AND_QUICK
     argv = [str(binaries / "postgres"), "-D", str(data)]

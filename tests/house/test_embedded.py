@@ -160,6 +160,16 @@ def test_the_database_listens_on_a_private_socket_and_on_no_address(pair: Pair) 
     assert pair.record_path.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_databases_log_repeats_no_statement_and_no_row(pair: Pair) -> None:
+    with connect(pair.start()["DATABASE_URL"]) as connection:
+        connection.execute("CREATE TABLE said (words text CHECK (words <> 'a secret thing'))")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("INSERT INTO said VALUES ('a secret thing')")
+    written = pair.log_of("postgres").read_text(encoding="utf-8")
+    assert 'violates check constraint "said_words_check"' in written
+    assert "a secret thing" not in written
+
+
 def test_redis_asks_for_its_password(pair: Pair) -> None:
     pair.start()
     host, port = pair.entries[1].address.split(":")
