@@ -20,7 +20,7 @@ test: env ## run the quick tests on their own PostgreSQL and Redis
 	$(PY) -m pytest -q -n $(WORKERS) --dist loadfile -m "not ($(SLOW))" $(ARGS)
 
 test-slow: env conformance-tools ## run the drills, the browser, the conformance suite and the fuzzing
-	$(PY) -m pytest -q -m "$(SLOW)" $(ARGS)
+	$(PY) -m pytest -q --timeout 600 -m "$(SLOW)" $(ARGS)
 
 check: check-style check-types check-layers check-django ## format, lint, types, layers, migrations, production settings
 
