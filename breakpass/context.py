@@ -5,5 +5,9 @@ from django.http import HttpRequest
 
 
 def site(request: HttpRequest) -> dict[str, str]:
-    """The service's name and, in development, where the sandbox's phones are."""
-    return {"service_name": settings.SERVICE_NAME, "sandbox_url": settings.SANDBOX_URL}
+    """The service's name, where its people are reached and, in development, where the sandbox's phones are."""
+    return {
+        "service_name": settings.SERVICE_NAME,
+        "support_email": settings.SUPPORT_EMAIL,
+        "sandbox_url": settings.SANDBOX_URL,
+    }

@@ -1,0 +1,72 @@
+"""Who may open an owner's page, and from where a request comes: the edge that all portal pages share."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+
+from accounts.models import Account, User
+from breakpass.errors import Refusal
+
+P = ParamSpec("P")
+AccountPage = Callable[Concatenate[HttpRequest, Account, P], HttpResponse]
+
+
+def owner_page(view: AccountPage[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A page of the signed-in member's own account, which the view gets as its second argument. Never cached."""
+
+    @never_cache
+    @login_required
+    @wraps(view)
+    def page(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        user = cast(User, request.user)
+        account = Account.objects.select_related("plan").filter(members__user=user).first()
+        if account is None:
+            return render(request, "accounts/no_account.html", status=403)
+        return view(request, account, *args, **kwargs)
+
+    return page
+
+
+def client_ip(request: HttpRequest) -> str:
+    """The caller's address: the connection's, or what the nearest trusted proxies say (TRUSTED_PROXY_COUNT)."""
+    forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+    trusted: int = settings.TRUSTED_PROXY_COUNT
+    if trusted and len(forwarded) >= trusted:
+        return forwarded[-trusted]
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """A refusal as a person reads it: its sentence, and when waiting helps, how long."""
+    # The contract quotes field names; a form has labels.
+    sentence = refusal.message.replace("`", "")
+    sentence = sentence[:1].upper() + sentence[1:]
+    if refusal.retry_after_s is None:
+        return sentence
+    return f"{sentence} You can try again in {wait_text(refusal.retry_after_s)}."
+
+
+def wait_text(seconds: int) -> str:
+    """A wait in the largest unit that fits, rounded up: "40 seconds", "3 minutes", "2 hours"."""
+    for size, unit in ((3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            count = -(-seconds // size)
+            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+    return "a moment"
+
+
+def say(request: HttpRequest, text: str) -> None:
+    """Tell the reader on the next page what was done."""
+    messages.success(request, text, extra_tags="good")
+
+
+def warn(request: HttpRequest, text: str) -> None:
+    """Tell the reader on the next page what did not work."""
+    messages.error(request, text, extra_tags="bad")
