@@ -1,6 +1,7 @@
 """`make run`: the whole product on this machine, from the Procfile, with the sandbox in Twilio's place."""
 
 import http.client
+import json
 import os
 import secrets
 import signal
@@ -60,8 +61,7 @@ class Stack:
             self._run_once("release", ["sh", "-c", commands["release"]])
             if self.uses_sandbox:
                 seeded = self._run_once("seed_demo", [sys.executable, "manage.py", "seed_demo"])
-                words = (word.strip('",') for word in seeded.split())
-                self.sign_in_url = next((word for word in words if word.startswith("http")), "")
+                self.sign_in_url = json.loads(seeded)["sign_in_url"]
             self._serve(commands)
         except BaseException:
             self.pair.stop()

@@ -311,6 +311,20 @@ def test_ctrl_c_stops_every_process_and_the_next_run_starts_again(toy: Path, sta
 
 
 @pytest.mark.drill
+def test_a_second_ctrl_c_does_not_wait_for_a_stubborn_process(toy: Path, start_toy: StartToy) -> None:
+    stubborn = PROCFILE.replace("worker: sleep 1000", "worker: sh -c 'trap \"\" TERM; while true; do sleep 1; done'")
+    (toy / "Procfile").write_text(stubborn, encoding="utf-8")
+    run = start_toy(redis.free_port())
+    read_until(run, "Ctrl-C stops everything")
+    children = processes_of(toy)
+    run.send_signal(signal.SIGINT)
+    read_until(run, "Stopping")
+    run.send_signal(signal.SIGINT)
+    assert run.wait(8) == 0
+    assert gone(children)
+
+
+@pytest.mark.drill
 def test_a_killed_run_takes_its_processes_along_and_the_next_one_recovers(toy: Path, start_toy: StartToy) -> None:
     run = start_toy(redis.free_port())
     read_until(run, STARTED)
