@@ -1,7 +1,7 @@
 """Making the plan of one alert: which channel each step takes for this recipient, and what it may cost."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol, cast, get_args
 
 from breakpass.text import reminders_for
 from workflows.defaults import ACK_SINGLE_MIN, DELIVERY_MIN, Definition
@@ -10,6 +10,7 @@ from workflows.plan import Channel, Kind, Plan, PlannedStep, Price
 WHATSAPP: Final = "whatsapp"
 SMS: Final = "sms"
 CALL: Final = "call"
+DIRECT_NAMES: Final[Mapping[str, str]] = {WHATSAPP: "WhatsApp message", SMS: "SMS", CALL: "Call"}
 
 
 class Offer(Protocol):
@@ -64,15 +65,21 @@ def plan_workflow(definition: Definition, offers: Offers) -> Plan:
     )
 
 
-def plan_direct(
-    channel: Literal["whatsapp", "sms", "call"], offers: Offers, *, requires_ack: bool, is_free: bool = False
-) -> Plan:
+def as_channel(name: str) -> Channel:
+    """The channel of this name; ValueError for a name that is none."""
+    for channel in get_args(Channel):
+        if channel == name:
+            return cast(Channel, channel)
+    raise ValueError("no such channel")
+
+
+def plan_direct(channel: Channel, offers: Offers, *, requires_ack: bool, is_free: bool = False) -> Plan:
     """One message or one call, once. `is_free`: a setup test costs nothing."""
     prices = {} if is_free else prices_of(offers)
     steps = (PlannedStep(seq=1, offset_min=0, kind="call" if channel == CALL else "message", channel=channel),)
     return Plan(
         workflow_id=None,
-        name="",
+        name=DIRECT_NAMES[channel],
         version=0,
         steps=steps,
         requires_ack=requires_ack,

@@ -92,6 +92,14 @@ class Attempt(models.Model):
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="attempt_due"),
             models.Index(fields=["holder", "channel", "scheduled_at"], name="attempt_by_holder"),
             models.Index(fields=["account", "channel", "scheduled_at"], name="attempt_by_account"),
+            # What the limits count of an account at every send (alerts.counts).
+            models.Index(
+                fields=["account", "channel", "settled_at"], condition=Q(settlement="released"), name="attempt_released"
+            ),
+            models.Index(
+                fields=["account", "channel"], condition=Q(settlement="", held_at__isnull=False), name="attempt_unsettled"
+            ),
+            models.Index(fields=["account", "settled_at"], condition=Q(status="failed"), name="attempt_failed"),
         ]
 
     def __str__(self) -> str:
