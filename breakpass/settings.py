@@ -184,6 +184,26 @@ TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 SIGN_UP_OPEN = env.bool("SIGN_UP_OPEN", default=True)
 GOOGLE_CLIENT_ID = setting("GOOGLE_CLIENT_ID")
 GOOGLE_CLIENT_SECRET = setting("GOOGLE_CLIENT_SECRET")
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*"]
+# A code by e-mail, or Google's word, has proven the address before anyone is signed in.
+ACCOUNT_EMAIL_VERIFICATION = SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+# Few enough that six digits cannot be guessed, even over weeks.
+ACCOUNT_RATE_LIMITS = {"request_login_code": "20/m/ip,100/h/ip,3/m/key,10/h/key,30/d/key"}
+SOCIALACCOUNT_ADAPTER = "accounts.adapter.SocialAccountAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_PROVIDERS = {
+    "google": {
+        "APPS": [{"client_id": GOOGLE_CLIENT_ID, "secret": GOOGLE_CLIENT_SECRET, "key": ""}],
+        "SCOPE": ["email", "profile"],
+        "OAUTH_PKCE_ENABLED": True,
+        "VERIFIED_EMAIL": False,
+    }
+}
 
 # --- who this installation is (behaviour, Accounts: the seed's values are the defaults) ---------------------------
 SERVICE_NAME = setting("SERVICE_NAME", "BreakPass")
@@ -237,6 +257,8 @@ MCP_RESOURCE = BASE_URL + "/mcp"
 MCP_ALLOWED_ORIGINS = [BASE_URL, *env.list("MCP_ALLOWED_ORIGINS", default=[])]
 MCP_MAX_BODY = 256 * 1024
 MCP_SESSION_TTL_S = env.int("MCP_SESSION_TTL_S", default=86_400)
+# Results are checked against the contract before they leave, except where it would cost real callers time.
+MCP_VALIDATE_RESULTS = not PRODUCTION
 MCP_CONFORMANCE = env.bool("MCP_CONFORMANCE", default=False) and not PRODUCTION
 OAUTH2_PROVIDER_APPLICATION_MODEL = "mcp_gateway.Application"
 OAUTH_SCOPES = {
@@ -244,6 +266,10 @@ OAUTH_SCOPES = {
     "alerts.send": "Send alerts to your verified people, and stop them",
 }
 REFRESH_GRACE_S = 120
+# What strangers may make us do.
+REGISTRATIONS_PER_IP_HOUR = env.int("REGISTRATIONS_PER_IP_HOUR", default=60)
+METADATA_FETCHES_PER_IP_HOUR = env.int("METADATA_FETCHES_PER_IP_HOUR", default=60)
+METADATA_FETCHES_PER_HOUR = env.int("METADATA_FETCHES_PER_HOUR", default=1000)
 OAUTH2_PROVIDER = {
     "SCOPES": OAUTH_SCOPES,
     "DEFAULT_SCOPES": list(OAUTH_SCOPES),
@@ -273,6 +299,8 @@ OAUTH2_PROVIDER = {
     "DCR_ENABLED": True,
     "DCR_REGISTRATION_PERMISSION_CLASSES": ("oauth2_provider.dcr.AllowAllDCRPermission",),
     "CIMD_ENABLED": True,
+    "CIMD_METADATA_FETCHER": "mcp_gateway.oauth.cimd.DocumentFetcher",
+    "CIMD_REGISTRATION_PERMISSION_CLASSES": ("mcp_gateway.oauth.throttle.MetadataFetchPermission",),
     "OIDC_ISS_ENDPOINT": BASE_URL,
     "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
     "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],

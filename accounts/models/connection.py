@@ -26,6 +26,8 @@ class Connection(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     # The runaway brake (seed 001, Limits).
     braked_until = models.DateTimeField(null=True, blank=True)
+    # Not a column: what its newest token may do, where `connections.list_connections` has filled it in.
+    scopes: tuple[str, ...] = ()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "client_id"], name="connection_once_per_client")]
