@@ -5,14 +5,16 @@ from collections.abc import Callable
 from email.utils import format_datetime
 
 from sandbox.exchange import Exchange
-from sandbox.faults import pick
+from sandbox.faults import pick, pick_at
 from sandbox.records import Call
 
 BUSY, NO_ANSWER, DECLINED, UNAVAILABLE, NOT_FOUND = 486, 487, 603, 480, 404
 ENDINGS = {"busy": BUSY, "no-answer": NO_ANSWER, "canceled": NO_ANSWER, "completed": 200}
 
 
-def after(exchange: Exchange, call: Call, delay_s: float, while_in: tuple[str, ...], step: Callable[[], None]) -> None:
+def after(
+    exchange: Exchange, call: Call, delay_s: float, while_in: tuple[str, ...], step: Callable[[], object]
+) -> None:
     """Take a step after a while, if the call is then still in one of these states."""
 
     def run() -> None:
@@ -38,7 +40,7 @@ def move(exchange: Exchange, call: Call, status: str, event: str) -> None:
     """Change the status, and report it when this event was asked for. Every ending is the event `completed`."""
     call.status, call.updated_at = status, exchange.clock.now()
     exchange.touch()
-    if not call.callback_url or event not in call.events or pick(call.faults, "skip_event", status):
+    if not call.callback_url or event not in call.events or pick_at(call.faults, "skip_event", status):
         return
     is_last = event == "completed"
     extra = pick(call.faults, "extra_status") if is_last else None

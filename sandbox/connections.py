@@ -18,6 +18,8 @@ class ReachableProtocol(H11Protocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # uvicorn takes the same
         """Remember the connection."""
         super().connection_made(transport)
+        # Addresses hold phone numbers, so no request is ever logged.
+        self.access_log = False
         peer = transport.get_extra_info("peername")
         self._peer: tuple[str, int] = (peer[0], peer[1])
         _open[self._peer] = transport

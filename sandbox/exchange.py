@@ -1,5 +1,6 @@
 """The telephone exchange: everything the sandbox knows, behind one lock, and the posting of webhooks from it."""
 
+import secrets
 import threading
 import uuid
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Literal
 from sandbox.clock import Clock
 from sandbox.config import Config
 from sandbox.content import Templates
-from sandbox.faults import Fault, Faults, pick
+from sandbox.faults import Fault, Faults, pick, pick_at
 from sandbox.mailbox import Mailbox
 from sandbox.records import Behaviour, Call, Delivery, Message, Phone, Trouble
 from sandbox.webhooks import Poster, Reply, deliver
@@ -35,6 +36,7 @@ class Exchange:
         self.when_delivered: list[Callable[[Message], None]] = []
         # Grows with every change, so that a page knows when to look again.
         self.version = 0
+        self.started = secrets.token_hex(4)
         self.reset()
 
     def reset(self) -> None:
@@ -117,20 +119,20 @@ class Exchange:
                 params = params | fault.params
             elif fault.kind == "other_account":
                 params = params | {"AccountSid": "AC" + "0" * 32}
-        if pick(faults, "lose", status):
+        if pick_at(faults, "lose", status):
             lost = Delivery(kind, subject.sid, subject.callback_url, params, "", self.clock.now(), lost=True)
             with self.lock:
                 self.deliveries.append(lost)
             batch = []
         else:
-            repeat = pick(faults, "repeat", status)
+            repeat = pick_at(faults, "repeat", status)
             batch = [params] * (1 + (repeat.count if repeat else 0))
         if pick(faults, "reorder"):
             subject.held.extend(batch)
             if not is_last:
                 return
             batch, subject.held = subject.held[::-1], []
-        delay = pick(faults, "delay", status)
+        delay = pick_at(faults, "delay", status)
         for each in batch:
             self.post(
                 kind,

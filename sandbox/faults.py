@@ -104,6 +104,11 @@ class Faults:
             return [asdict(fault) for fault in self._orders]
 
 
-def pick(faults: list[Fault], kind: str, status: str = "") -> Fault | None:
-    """The first fault of a kind that applies to this status (an order without a status applies to all)."""
-    return next((f for f in faults if f.kind == kind and f.status in ("", status)), None)
+def pick(faults: list[Fault], kind: str) -> Fault | None:
+    """The first fault of a kind."""
+    return next((fault for fault in faults if fault.kind == kind), None)
+
+
+def pick_at(faults: list[Fault], kind: str, status: str) -> Fault | None:
+    """The first fault of a kind that was ordered for this status, or for every one."""
+    return next((fault for fault in faults if fault.kind == kind and fault.status in ("", status)), None)

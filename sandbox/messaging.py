@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 from sandbox.content import APPROVAL_ERRORS, NOT_APPROVED
 from sandbox.exchange import Exchange
@@ -158,7 +159,7 @@ def come_online(exchange: Exchange, number: str) -> None:
         for message in exchange.messages.values():
             waits = message.status == "sent" and not pick(message.faults, "no_receipt")
             if message.number == number and not message.is_inbound and waits:
-                _later(exchange, message, 0.5, lambda message=message: _arrive(exchange, message))
+                _later(exchange, message, 0.5, partial(_arrive, exchange, message))
 
 
 def mark_read(exchange: Exchange, message: Message) -> None:

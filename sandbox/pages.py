@@ -56,7 +56,7 @@ _environment.filters |= {"linkify": linkify, "spaced": spaced}
 def _render(request: Request, name: str, **values: Any) -> Response:
     """A page; 304 when the script asks again and nothing has changed."""
     exchange: Exchange = request.app.state.exchange
-    tag = f'"{exchange.version}-{len(exchange.mailbox.listed())}"'
+    tag = f'"{exchange.started}-{exchange.version}-{len(exchange.mailbox.listed())}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"ETag": tag})
     counts = {"mail_count": len(exchange.mailbox.listed()), "now": exchange.clock.now(), "clock": exchange.clock}

@@ -1,5 +1,7 @@
 """A phone that rings: a call is placed, and somebody picks up, declines, presses keys, hangs up, or does not."""
 
+from functools import partial
+
 from sandbox import voice
 from sandbox.calls import BUSY, DECLINED, NOT_FOUND, UNAVAILABLE, after, end, move
 from sandbox.exchange import Exchange
@@ -52,13 +54,9 @@ def answer(exchange: Exchange, call: Call) -> bool:
         behaviour = exchange.phone(call.number).behaviour
         for place_in_row, key in enumerate(behaviour.press):
             wait_s = behaviour.press_after_s + place_in_row * KEY_GAP_S
-            after(exchange, call, wait_s, ("in-progress",), lambda key=key: _press(exchange, call, key))
+            after(exchange, call, wait_s, ("in-progress",), partial(voice.press, exchange, call, key))
         voice.begin(exchange, call)
         return True
-
-
-def _press(exchange: Exchange, call: Call, key: str) -> None:
-    voice.press(exchange, call, key)
 
 
 def decline(exchange: Exchange, call: Call) -> bool:

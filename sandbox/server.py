@@ -39,6 +39,7 @@ class ServerThread:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="warning",
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=1,
@@ -72,6 +73,7 @@ class ServerThread:
     def stop(self) -> None:
         """Stop serving, and wait until it has."""
         self.ask_to_stop()
+        self._server.force_exit = True
         if self._thread is not None:
             self._thread.join()
 

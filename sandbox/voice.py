@@ -100,10 +100,13 @@ def go_on(exchange: Exchange, call: Call) -> None:
 def _play(exchange: Exchange, call: Call, verb: Verb) -> float:
     """Begin to say or to be silent; gives the seconds it takes."""
     call.hops = 0
+    call.speaking_until = None
     if isinstance(verb, Say):
-        call.lines.append(Line(exchange.clock.now(), "said", verb.text))
+        now, length_s = exchange.clock.now(), spoken_s(verb.text) * verb.loop
+        call.lines.append(Line(now, "said", verb.text))
+        call.speaking_until = now + timedelta(seconds=length_s)
         exchange.touch()
-        return spoken_s(verb.text) * verb.loop
+        return length_s
     return verb.length_s if isinstance(verb, Pause) else 0.0
 
 
@@ -171,7 +174,6 @@ def _finish_gather(exchange: Exchange, call: Call, finished_on: str) -> None:
 def _later(exchange: Exchange, call: Call, delay_s: float, step: Callable[[], None]) -> None:
     """Take the next step after a while, unless something else began or the call ended."""
     turn = call.turn
-    call.speaking_until = exchange.clock.now() + timedelta(seconds=delay_s)
 
     def run() -> None:
         with exchange.lock:
