@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from accounts import channels, pauses, rates
+from accounts.codes import OPEN_FOR_CODES
 from accounts.models import Account, Number, VerificationCode
 
-# These say that a channel may not carry alerts yet; a code may still go there.
-STILL_OPEN = frozenset({"rate_above_max", "test_alert_pending"})
 # How long a page keeps asking whether the code has left.
 WATCH_S = 120
 
@@ -50,8 +49,9 @@ def waiting_code(number: Number, now: datetime) -> WaitingCode | None:
 
 def code_channels(account: Account, number: Number, now: datetime, *, by_holder: bool = False) -> list[str]:
     """By what a code can come to this number: text and WhatsApp; for the holder on their own page also a call."""
-    asked = ("sms", "whatsapp", "call") if by_holder else ("sms", "whatsapp")
+    asked = ["sms", "whatsapp"] if settings.TWILIO_CONTENT_SID_CODE else ["sms"]
+    asked += ["call"] if by_holder else []
     country_rates = rates.rates_of(number.holder.country)
     flags = pauses.open_pauses(account)
     states = channels.channel_states(account, number, number.holder, country_rates, flags, now=now)
-    return [each for each in asked if states[each].is_available or states[each].reason in STILL_OPEN]
+    return [each for each in asked if states[each].is_available or states[each].reason in OPEN_FOR_CODES]

@@ -55,6 +55,7 @@ class ShownAttempt:
     why: str
     charged_cents: int
     is_planned: bool
+    names_channel: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ def shown_attempt(attempt: Attempt) -> ShownAttempt:
         why=in_words.failure_words(attempt.failure_code, attempt.failure_reason) or "",
         charged_cents=attempt.charged_cents,
         is_planned=attempt.status == A.SCHEDULED,
+        names_channel=attempt.kind == Attempt.Kind.MESSAGE,
     )
 
 

@@ -1,5 +1,7 @@
 """The addresses of workflows."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from workflows import views
+
+urlpatterns: list[URLPattern | URLResolver] = [path("workflows/", views.workflow_list, name="workflows")]

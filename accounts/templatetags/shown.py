@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 register = template.Library()
+NOTHING = "\N{EN DASH}"
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "call": "Phone call"}
 STYLES = {"moment": "%-d %b %Y, %H:%M", "time": "%H:%M:%S", "day": "%-d %b %Y"}
 
@@ -17,8 +18,8 @@ STYLES = {"moment": "%-d %b %Y, %H:%M", "time": "%H:%M:%S", "day": "%-d %b %Y"}
 def cents(amount: int | None) -> str:
     """US cents as dollars: 1250 -> "$12.50"."""
     if amount is None:
-        return "–"
-    sign = "−" if amount < 0 else ""
+        return NOTHING
+    sign = "-" if amount < 0 else ""
     return f"{sign}${abs(amount) // 100:,}.{abs(amount) % 100:02d}"
 
 
@@ -32,7 +33,7 @@ def channel_name(channel: str) -> str:
 def moment(context: Context, at: datetime | None, style: str = "moment") -> SafeString | str:
     """A point in time in the account's zone; the browser turns it into the reader's own. UTC on hover."""
     if at is None:
-        return "–"
+        return NOTHING
     account = context.get("account")
     try:
         zone = ZoneInfo(account.timezone) if account else ZoneInfo("UTC")

@@ -13,7 +13,7 @@ from accounts import connections
 from accounts.access import owner_page, refusal_text, say
 from accounts.forms import ConnectionForm
 from accounts.locking import locked
-from accounts.models import Account, Connection
+from accounts.models import Account
 from breakpass.errors import Refusal
 
 
@@ -88,7 +88,7 @@ def agents_page(request: HttpRequest, account: Account) -> HttpResponse:
         "account": account,
         "mcp_url": settings.MCP_RESOURCE,
         "snippets": snippets(settings.MCP_RESOURCE),
-        "connections": connections.list_connections(account),
+        "agents": [each for each in connections.list_connections(account) if each.connection.revoked_at is None],
         "now": timezone.now(),
     }
     return render(request, "accounts/agents.html", context)

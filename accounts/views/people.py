@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -103,7 +102,7 @@ def add_person(request: HttpRequest, account: Account) -> HttpResponse:
         now = timezone.now()
         try:
             e164 = numbers.parse_number(form.cleaned_data["number"], default_country=form.cleaned_data["country"])
-            with locked(account.pk) as held, transaction.atomic():
+            with locked(account.pk) as held:
                 name, language = form.cleaned_data["name"], form.cleaned_data["language"]
                 person = people.add(held, name=name, now=now, language=language)
                 numbers.add_number(held, person, e164=e164, now=now)
