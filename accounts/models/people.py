@@ -108,7 +108,7 @@ class VerificationCode(models.Model):
         WHATSAPP = "whatsapp"
         CALL = "call"
 
-    number = models.ForeignKey(Number, on_delete=models.CASCADE, related_name="codes")
+    number = models.ForeignKey(Number, null=True, on_delete=models.SET_NULL, related_name="codes")
     # Kept apart from the number so that caps outlive a removed person.
     number_hash = models.CharField(max_length=64)
     account = models.ForeignKey(Account, on_delete=models.CASCADE, related_name="codes")

@@ -1,0 +1,63 @@
+"""Phone numbers as E.164: read from what people type, the country they belong to, and how they are found and shown."""
+
+import phonenumbers
+from django.conf import settings
+from phonenumbers import PhoneNumberType
+
+from breakpass.errors import Refusal
+from breakpass.ids import keyed_hash
+
+# Calls to these cost their owner's caller extra, or reach a machine.
+REFUSED_TYPES = frozenset(
+    {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST, PhoneNumberType.VOICEMAIL, PhoneNumberType.PAGER}
+)
+
+
+def parse_number(raw: str, *, default_country: str = "") -> str:
+    """The number in E.164: with + and its country code, or as it is dialled in `default_country` (ISO code).
+
+    Refuses CONTENT_REJECTED, field `number`, rule `format`: no phone number, one that the numbering plan does not know
+    (outside production, where numbers are made up, it need only be possible), a premium number, one of our senders.
+    """
+    try:
+        parsed = phonenumbers.parse(raw, default_country.upper() or None)
+    except phonenumbers.NumberParseException:
+        raise _bad_number("Enter a phone number with + and its country code.") from None
+    is_known = phonenumbers.is_valid_number(parsed)
+    if not is_known and (settings.PRODUCTION or not phonenumbers.is_possible_number(parsed)):
+        raise _bad_number("This isn't a phone number that can be reached. Check its digits.")
+    e164 = str(phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164))
+    if not country_of(e164) or phonenumbers.number_type(parsed) in REFUSED_TYPES:
+        raise _bad_number("This kind of number can't get alerts. Use a mobile or landline number.")
+    if e164 in _own_senders():
+        raise _bad_number(f"This is one of {settings.SERVICE_NAME}'s own numbers. Enter the person's number.")
+    return e164
+
+
+def country_of(e164: str) -> str:
+    """The ISO code of the country or territory; blank for numbers that belong to none.
+
+    A number that the numbering plan does not know counts to its calling code's main country.
+    """
+    parsed = phonenumbers.parse(e164)
+    known = phonenumbers.region_code_for_number(parsed)
+    region = str(known or phonenumbers.region_code_for_country_code(parsed.country_code or 0))
+    return region if len(region) == 2 and region != "ZZ" else ""
+
+
+def hash_number(e164: str) -> str:
+    """The keyed hash by which a number's holder is found."""
+    return keyed_hash(settings.NUMBER_HASH_KEY, "number", e164)
+
+
+def mask(e164: str) -> str:
+    """What the owner's pages and staff see: the calling code and the last two digits."""
+    return f"+{phonenumbers.parse(e164).country_code} ••• ••• ••{e164[-2:]}"
+
+
+def _own_senders() -> set[str]:
+    return {settings.TWILIO_SMS_FROM, settings.TWILIO_WHATSAPP_FROM, settings.TWILIO_VOICE_FROM}
+
+
+def _bad_number(message: str) -> Refusal:
+    return Refusal("CONTENT_REJECTED", message, details={"field": "number", "rule": "format"})
