@@ -1,5 +1,6 @@
 """What the log of alerts and attempts says at one moment, for all limits together: one query, read under the locks."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -131,8 +132,8 @@ def read_counts(account: Account, holder: Holder, *, names: tuple[str, ...] = ()
     )
 
 
-def read_unbilled(rows: Any) -> dict[str, Unbilled]:
-    """The rows of the unbilled budget, by channel."""
+def read_unbilled(rows: str) -> dict[str, Unbilled]:
+    """The unbilled budget by channel, from the JSON the database made of it."""
     return {
         row["channel"]: Unbilled(
             hour=row["hour"],
@@ -140,5 +141,5 @@ def read_unbilled(rows: Any) -> dict[str, Unbilled]:
             hour_full_at=None if row["hour_full_at"] is None else datetime.fromtimestamp(row["hour_full_at"], UTC),
             unsettled=row["unsettled"],
         )
-        for row in rows
+        for row in json.loads(rows)
     }

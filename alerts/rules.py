@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from accounts.channels import ChannelState, refuse_channel
-from accounts.people import Recipient
 from django.conf import settings
 
-from accounts.models import Holder, Number
+from accounts.channels import ChannelState, refuse_channel
+from accounts.models import Number
+from accounts.people import Recipient
 from alerts import breaker, wording
 from alerts.carriers import templates
 from alerts.content import SenderKind, check_call, check_sms, link_chars
@@ -29,11 +29,11 @@ def check_opted_out(number: Number | None) -> None:
         )
 
 
-def check_verified(recipient: Recipient) -> tuple[Number, Holder]:
+def check_verified(recipient: Recipient) -> Number:
     """The number to reach; RECIPIENT_NOT_VERIFIED while it is pending or paused by the plan."""
-    number, holder = recipient.number, recipient.holder
+    number = recipient.number
     whose = "This person's" if recipient.was_named else "The owner's"
-    if number is None or holder is None or not number.is_verified:
+    if number is None or not number.is_verified:
         raise Refusal(
             "RECIPIENT_NOT_VERIFIED",
             f"{whose} number isn't verified yet.",
@@ -45,7 +45,7 @@ def check_verified(recipient: Recipient) -> tuple[Number, Holder]:
             f"{whose} number is paused, because the plan allows fewer numbers.",
             details={"reason": "plan_limit" if recipient.was_named else "number_paused"},
         )
-    return number, holder
+    return number
 
 
 def check_channels(plan: Plan, states: Mapping[str, ChannelState]) -> None:
@@ -58,16 +58,7 @@ def check_channels(plan: Plan, states: Mapping[str, ChannelState]) -> None:
 def check_sms_ack(plan: Plan, sender: str, states: Mapping[str, ChannelState]) -> None:
     """CHANNEL_UNAVAILABLE for a direct SMS that asks for an acknowledgement where it can carry no link."""
     if plan.workflow_id is None and plan.requires_ack and goes_by_sms(plan) and sender != LINKED_SENDER:
-        raise Refusal(
-            "CHANNEL_UNAVAILABLE",
-            "An SMS can be acknowledged only on a US or Canadian number. "
-            "Send it without acknowledgement, or by WhatsApp or a call.",
-            details={
-                "channel": "sms",
-                "reason": "sms_ack_us_ca_only",
-                "available_channels": [channel for channel, state in states.items() if state.is_available],
-            },
-        )
+        raise refuse_channel("sms", states, reason="sms_ack_us_ca_only")
 
 
 def check_template(plan: Plan) -> None:

@@ -72,7 +72,12 @@ def start_workflow(
     if earlier is not None:
         return Accepted(earlier, is_replay=True)
     definition = saved.definition_of(account, workflow_id)
-    target = reach(account, recipient, look_up(account, recipient), channel=None, now=now)
+
+    def channels_used(states: planning.Offers | None) -> list[str | None]:
+        plan = planning.plan_workflow(definition, states or {})
+        return [None] if states is None else [step.channel for step in plan.steps]
+
+    target = reach(account, recipient, look_up(account, recipient), channels_used=channels_used, now=now)
     plan = planning.plan_workflow(definition, target.states)
     mark = keys.fingerprint(target.recipient.person.pk, workflow_id, said.message)
     alert = accept(account, connection, target, plan, signed(said, sender), mark=mark, now=now)
@@ -112,7 +117,7 @@ def start_direct(
         earlier = keys.find_duplicate(account, mark, now=now)
     if earlier is not None:
         return Accepted(earlier, is_replay=True)
-    target = reach(account, recipient, found, channel=channel, now=now)
+    target = reach(account, recipient, found, channels_used=lambda _: [channel], now=now)
     plan = planning.plan_direct(planning.as_channel(channel), target.states, requires_ack=require_ack)
     alert = accept(account, connection, target, plan, signed(said, sender), mark=mark, now=now)
     if idempotency_key is not None:
@@ -125,7 +130,8 @@ def start_test(account: Account, person: Person, *, channel: str, now: datetime)
     found = next((each for each in people.list_recipients(account) if each.person.pk == person.pk), None)
     if found is None:
         raise Refusal("RECIPIENT_NOT_FOUND", "This person is not on the account any more.")
-    target = open_to_tests(reach(account, None, found, channel=channel, is_test=True, now=now))
+    target = reach(account, None, found, channels_used=lambda _: [channel], is_test=True, now=now)
+    target = open_to_tests(target)
     requires_ack = channel != "sms" or target.sms_sender == "us_ca"
     plan = planning.plan_direct(planning.as_channel(channel), target.states, requires_ack=requires_ack, is_free=True)
     message = TEST_MESSAGE if requires_ack else TEST_MESSAGE_UNASKED
@@ -153,7 +159,7 @@ def cancel(account: Account, code: str, *, by: Literal["agent", "owner", "system
     if alert is None:
         raise not_on_account([code])
     if not alert.is_ended:
-        closing.close(account, alert, to=AlertStatus.CANCELLED, cancelled_by=by, now=now)
+        closing.close(account, alert, to=AlertStatus.CANCELLED, now=now, cancelled_at=now, cancelled_by=by)
     return alert
 
 

@@ -1,20 +1,21 @@
 """Whom an alert reaches: found, allowed and locked, with the channels that can reach them now."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from accounts.channels import ChannelState
-from accounts.people import Recipient
-
-from accounts import channels, pauses, people, rates, readiness
+from accounts import pauses, people, rates, readiness
+from accounts.channels import ChannelState, channel_states
 from accounts.locking import lock_holder
 from accounts.models import Account, Holder, Number
+from accounts.people import Recipient
 from alerts import rules
 from breakpass.errors import Refusal
 
 OWNER: Final = "owner"
+# Which channels an alert takes, given what can reach the person.
+ChannelsUsed = Callable[[Mapping[str, ChannelState] | None], Iterable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +50,39 @@ def reach(
     name: str | None,
     found: Recipient | Refusal,
     *,
-    channel: str | None,
+    channels_used: ChannelsUsed,
     is_test: bool = False,
     now: datetime,
 ) -> Target:
     """Check all that comes before the channel: the account, pauses, setup, the person, the number; lock the holder.
 
-    `channel` is a direct send's; a workflow's depend on who is reached. A setup test needs no setup but the number's.
+    `channels_used` says which channels the alert takes, given what can reach the person (None: nobody was found). A
+    setup test needs no setup but the number's.
     """
     readiness.check_standing(account)
     flags = pauses.open_pauses(account)
-    country = "" if isinstance(found, Refusal) or found.holder is None else found.holder.country
-    pauses.refuse_if_paused(flags, channel=channel, country=country)
+    number = None if isinstance(found, Refusal) else found.number
+    country_rates = rates.Rates("") if number is None else rates.rates_of(number.holder.country)
+
+    def states_now() -> dict[str, ChannelState] | None:
+        return None if number is None else channel_states(account, number, number.holder, country_rates, flags, now=now)
+
+    for channel in channels_used(states_now()):
+        pauses.refuse_if_paused(flags, channel=channel, country=country_rates.country)
     if not is_test:
-        readiness.check_ready(account)
+        readiness.check_ready(account, is_verified=number is not None and number.is_verified)
     if isinstance(found, Refusal):
         raise found
     # From here on what is read of the number holds until the alert is in: its opt-out, its line, its hour.
-    if found.number is not None and found.holder is not None:
-        found.number.holder = lock_holder(found.holder.pk)
-    rules.check_opted_out(found.number)
-    number, _ = rules.check_verified(found)
-    country_rates = rates.rates_of(number.holder.country)
+    if number is not None:
+        number.holder = lock_holder(number.holder_id)
+    rules.check_opted_out(number)
+    verified = rules.check_verified(found)
     return Target(
         recipient=found,
         label=label_of(name, found),
-        number=number,
-        holder=number.holder,
-        states=channels.channel_states(account, number, number.holder, country_rates, flags, now=now),
+        number=verified,
+        holder=verified.holder,
+        states=states_now() or {},
         sms_sender=country_rates.sms_sender,
     )

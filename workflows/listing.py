@@ -5,6 +5,8 @@ from typing import Any
 
 from accounts import channels, pauses, people, rates
 from accounts.models import Account
+from accounts.people import Recipient
+from breakpass.errors import Refusal
 from breakpass.times import iso
 from workflows import saved, wording
 from workflows.defaults import Definition
@@ -18,9 +20,9 @@ def list_workflows(account: Account, recipient: str | None, *, now: datetime) ->
 
     Whether the person may be reached at all (verified, opted out) is not asked here: costs and channels are.
     """
-    found = people.find_recipient(account, recipient)
+    found = look_up(account, recipient)
     offers: Offers = {}
-    if found.number is not None and found.holder is not None:
+    if found is not None and found.number is not None and found.holder is not None:
         country_rates = rates.rates_of(found.holder.country)
         flags = pauses.open_pauses(account)
         offers = channels.channel_states(account, found.number, found.holder, country_rates, flags, now=now)
@@ -28,10 +30,20 @@ def list_workflows(account: Account, recipient: str | None, *, now: datetime) ->
     return {
         "version": account.workflows_version,
         "updated_at": iso(account.workflows_updated_at),
-        "recipient": OWNER if asked_for_owner else found.shown,
+        "recipient": OWNER if asked_for_owner else found.shown if found else account.owner_name or "Owner",
         "workflows": [describe(definition, offers) for definition in saved.definitions(account)],
         "decision_model": decision_model(account),
     }
+
+
+def look_up(account: Account, name: str | None) -> Recipient | None:
+    """The person meant; None while nobody is named and the owner has no number yet: then no step is available."""
+    try:
+        return people.find_recipient(account, name)
+    except Refusal as refusal:
+        if name is None and refusal.code == "RECIPIENT_NOT_FOUND":
+            return None
+        raise
 
 
 def describe(definition: Definition, offers: Offers) -> dict[str, Any]:

@@ -23,14 +23,19 @@ def check_key(key: str) -> None:
 def definition_of(account: Account, key: str) -> Definition:
     """The workflow as it is now; without a row it is the default, version 1. Refuses WORKFLOW_NOT_FOUND."""
     check_key(key)
-    row = account.workflows.filter(key=key).first()
+    row = account.workflows.filter(key=key).first() if was_ever_saved(account) else None
     return DEFAULTS[key] if row is None else read(row)
 
 
 def definitions(account: Account) -> list[Definition]:
-    """All workflows of the account, in the order in which they are always listed. One query."""
-    rows = {row.key: row for row in account.workflows.all()}
+    """All workflows of the account, in the order in which they are always listed. One query at most."""
+    rows = {row.key: row for row in account.workflows.all()} if was_ever_saved(account) else {}
     return [read(rows[key]) if key in rows else DEFAULTS[key] for key in DEFAULTS]
+
+
+def was_ever_saved(account: Account) -> bool:
+    """Whether any workflow has a row: every save counts the account's version up, so most accounts need no query."""
+    return account.workflows_version > 1
 
 
 def read(row: Workflow) -> Definition:
