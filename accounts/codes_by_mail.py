@@ -20,7 +20,7 @@ CHECKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A code on its way to `email`. `owner_name` is set when it is to open an account; `next_url` is where to go then."""
+    """A code on its way to `email`; `owner_name` is for the account that it is to open, `next_url` where to go then."""
 
     id: str
     email: str

@@ -1,4 +1,4 @@
-"""/token: codes and refresh tokens become tokens; a token without a grant type is revoked (seed 001, Authentication)."""
+"""/token: codes and refresh tokens become tokens; a token without a grant type is revoked (seed 001)."""
 
 from typing import Any
 

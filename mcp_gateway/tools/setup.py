@@ -2,7 +2,12 @@
 
 from datetime import datetime
 
+from django.conf import settings
+
 from accounts import readiness
+from accounts.channels import ChannelState
+from alerts import content, wording
+from alerts.rules import sender_kind
 from mcp_gateway.auth import Principal
 from mcp_gateway.tools.base import Answer, Arguments, account_of
 
@@ -16,7 +21,19 @@ WORDS = {
 
 def run(principal: Principal, arguments: Arguments, now: datetime) -> Answer:
     """The whole answer. Whoever asks is a connected agent."""
-    return readiness.setup_status(account_of(principal), is_connected=True, now=now)
+    return readiness.setup_status(account_of(principal), is_connected=True, max_chars=max_chars, now=now)
+
+
+def max_chars(sms_sender: str, states: dict[str, ChannelState]) -> dict[str, int | None]:
+    """The longest message per channel for one number (seed 001, `recipients[].max_chars`)."""
+    return content.max_chars(
+        sender_kind(sms_sender) if sms_sender else None,
+        link_base_url=settings.LINK_BASE_URL,
+        has_whatsapp=states["whatsapp"].is_offered,
+        has_sms=states["sms"].is_offered,
+        has_call=states["call"].is_offered,
+        wording=wording.in_use(),
+    )
 
 
 def summarise(answer: Answer) -> str:
