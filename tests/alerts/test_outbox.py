@@ -394,7 +394,7 @@ def test_case_12_what_another_attempt_has_is_not_adopted(number: Number) -> None
 
 def test_an_unknown_outcome_that_cannot_be_cleared_up_ends_with_the_alert(account: Account, number: Number) -> None:
     alert = make_alert(number)
-    carrier = FakeCarrier(answers=[Unknown()], finds=Unreachable())  # type: ignore[arg-type]
+    carrier = FakeCarrier(answers=[Unknown()], finds=Unreachable())
     delivery.send_attempt(first_of(alert).pk, NOON, carrier=carrier)
     outbox.sweep(NOON + 10 * MINUTE, carrier=carrier)
     assert first_of(alert).status == "sending"
