@@ -123,7 +123,7 @@ def send(
 
 def owner_number(account: Account) -> Number:
     """The number an alert reaches when nobody is named."""
-    return Number.objects.select_related("holder").get(person_id=account.owner_person_id)
+    return Number.objects.select_related("holder").get(person_id=account.owner_person_id or 0)
 
 
 def owner_holder(account: Account) -> Holder:
