@@ -81,7 +81,7 @@ def wire(settings: Settings) -> Iterator[Wire]:
     thread.start()
     state.url = f"http://127.0.0.1:{server.server_address[1]}"
     settings.TWILIO_API_URL = settings.TWILIO_CONTENT_API_URL = state.url
-    settings.CARRIER_TIMEOUT_S = 0.5
+    settings.CARRIER_TIMEOUT_S = 10.0
     yield state
     server.shutdown()
     server.server_close()

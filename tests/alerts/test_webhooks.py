@@ -155,7 +155,7 @@ def test_the_secondary_token_is_taken_during_a_rotation(alert: Alert, settings: 
 def test_the_signature_is_checked_against_our_address_whatever_a_proxy_says(alert: Alert, settings: Settings) -> None:
     settings.BASE_URL = "https://breakpass.example"
     settings.ALLOWED_HOSTS = ["*"]
-    headers = {"host": "internal:8000", "x-forwarded-host": "evil.example", "x-forwarded-proto": "http"}
+    headers: dict[str, Any] = {"host": "internal:8000", "x-forwarded-host": "evil.example", "x-forwarded-proto": "http"}
     assert post_signed(status_path(alert), fields("delivered"), **headers).status_code == 204
     assert first_of(alert).status == "delivered"
 
