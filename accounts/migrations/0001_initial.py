@@ -8,361 +8,681 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
+        ("auth", "0012_alter_user_first_name_max_length"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Account',
+            name="Account",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('status', models.CharField(choices=[('active', 'Active'), ('suspended', 'Suspended'), ('closed', 'Closed')], default='active', max_length=10)),
-                ('status_reason', models.CharField(blank=True, max_length=200)),
-                ('is_paused_until_verified', models.BooleanField(default=False)),
-                ('owner_name', models.CharField(blank=True, max_length=30)),
-                ('residence', models.CharField(blank=True, max_length=2)),
-                ('residence_confirmed_at', models.DateTimeField(blank=True, null=True)),
-                ('first_payment_at', models.DateTimeField(blank=True, null=True)),
-                ('has_new_account_caps_lifted', models.BooleanField(default=False)),
-                ('is_agent_guidance_configured', models.BooleanField(default=False)),
-                ('max_price_cents', models.PositiveIntegerField(blank=True, null=True)),
-                ('holder_calls_per_hour', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('balance_cents', models.BigIntegerField(default=0)),
-                ('reserved_cents', models.BigIntegerField(default=0)),
-                ('workflows_version', models.PositiveIntegerField(default=1)),
-                ('workflows_updated_at', models.DateTimeField()),
-                ('is_matrix_enabled', models.BooleanField(default=False)),
-                ('urgency_threshold', models.PositiveSmallIntegerField(default=6)),
-                ('importance_threshold', models.PositiveSmallIntegerField(default=6)),
-                ('timezone', models.CharField(default='UTC', max_length=40)),
-                ('created_at', models.DateTimeField()),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[("active", "Active"), ("suspended", "Suspended"), ("closed", "Closed")],
+                        default="active",
+                        max_length=10,
+                    ),
+                ),
+                ("status_reason", models.CharField(blank=True, max_length=200)),
+                ("is_paused_until_verified", models.BooleanField(default=False)),
+                ("owner_name", models.CharField(blank=True, max_length=30)),
+                ("residence", models.CharField(blank=True, max_length=2)),
+                ("residence_confirmed_at", models.DateTimeField(blank=True, null=True)),
+                ("first_payment_at", models.DateTimeField(blank=True, null=True)),
+                ("has_new_account_caps_lifted", models.BooleanField(default=False)),
+                ("is_agent_guidance_configured", models.BooleanField(default=False)),
+                ("max_price_cents", models.PositiveIntegerField(blank=True, null=True)),
+                ("holder_calls_per_hour", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("balance_cents", models.BigIntegerField(default=0)),
+                ("reserved_cents", models.BigIntegerField(default=0)),
+                ("workflows_version", models.PositiveIntegerField(default=1)),
+                ("workflows_updated_at", models.DateTimeField()),
+                ("is_matrix_enabled", models.BooleanField(default=False)),
+                ("urgency_threshold", models.PositiveSmallIntegerField(default=6)),
+                ("importance_threshold", models.PositiveSmallIntegerField(default=6)),
+                ("timezone", models.CharField(default="UTC", max_length=40)),
+                ("created_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Country',
+            name="Country",
             fields=[
-                ('code', models.CharField(max_length=2, primary_key=True, serialize=False)),
-                ('is_offered', models.BooleanField(default=True)),
+                ("code", models.CharField(max_length=2, primary_key=True, serialize=False)),
+                ("is_offered", models.BooleanField(default=True)),
             ],
             options={
-                'verbose_name_plural': 'countries',
+                "verbose_name_plural": "countries",
             },
         ),
         migrations.CreateModel(
-            name='Plan',
+            name="Plan",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=40, unique=True)),
-                ('is_paid', models.BooleanField(default=False)),
-                ('number_cap', models.PositiveSmallIntegerField(default=3)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=40, unique=True)),
+                ("is_paid", models.BooleanField(default=False)),
+                ("number_cap", models.PositiveSmallIntegerField(default=3)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('email', models.EmailField(max_length=254, unique=True)),
-                ('is_staff', models.BooleanField(default=False)),
-                ('is_active', models.BooleanField(default=True)),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now)),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "is_superuser",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Designates that this user has all permissions without explicitly assigning them.",
+                        verbose_name="superuser status",
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254, unique=True)),
+                ("is_staff", models.BooleanField(default=False)),
+                ("is_active", models.BooleanField(default=True)),
+                ("date_joined", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "groups",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.group",
+                        verbose_name="groups",
+                    ),
+                ),
+                (
+                    "user_permissions",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Specific permissions for this user.",
+                        related_name="user_set",
+                        related_query_name="user",
+                        to="auth.permission",
+                        verbose_name="user permissions",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Connection',
+            name="Connection",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('client_id', models.CharField(max_length=255)),
-                ('name', models.CharField(max_length=80)),
-                ('created_at', models.DateTimeField()),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('deactivated_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('braked_until', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='connections', to='accounts.account')),
-                ('approved_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("client_id", models.CharField(max_length=255)),
+                ("name", models.CharField(max_length=80)),
+                ("created_at", models.DateTimeField()),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("deactivated_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("braked_until", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="connections", to="accounts.account"
+                    ),
+                ),
+                (
+                    "approved_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='CapHit',
+            name="CapHit",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.CharField(max_length=40)),
-                ('created_at', models.DateTimeField()),
-                ('connection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cap_hits', to='accounts.connection')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("reason", models.CharField(max_length=40)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "connection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="cap_hits", to="accounts.connection"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Holder',
+            name="Holder",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number_hash', models.CharField(max_length=64, unique=True)),
-                ('country', models.CharField(max_length=2)),
-                ('opted_out_at', models.DateTimeField(blank=True, null=True)),
-                ('opted_out_via', models.CharField(blank=True, max_length=10)),
-                ('whatsapp', models.CharField(choices=[('unknown', 'Unknown'), ('yes', 'Yes'), ('no', 'No')], default='unknown', max_length=8)),
-                ('whatsapp_paused_at', models.DateTimeField(blank=True, null=True)),
-                ('flagged_at', models.DateTimeField(blank=True, null=True)),
-                ('live_call', models.CharField(blank=True, max_length=36)),
-                ('live_call_until', models.DateTimeField(blank=True, null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number_hash", models.CharField(max_length=64, unique=True)),
+                ("country", models.CharField(max_length=2)),
+                ("opted_out_at", models.DateTimeField(blank=True, null=True)),
+                ("opted_out_via", models.CharField(blank=True, max_length=10)),
+                (
+                    "whatsapp",
+                    models.CharField(
+                        choices=[("unknown", "Unknown"), ("yes", "Yes"), ("no", "No")], default="unknown", max_length=8
+                    ),
+                ),
+                ("whatsapp_paused_at", models.DateTimeField(blank=True, null=True)),
+                ("flagged_at", models.DateTimeField(blank=True, null=True)),
+                ("live_call", models.CharField(blank=True, max_length=36)),
+                ("live_call_until", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('whatsapp__in', ['unknown', 'yes', 'no'])), name='holder_whatsapp'), models.CheckConstraint(condition=models.Q(models.Q(('live_call', ''), ('live_call_until', None)), models.Q(models.Q(('live_call', ''), _negated=True), ('live_call_until__isnull', False)), _connector='OR'), name='holder_live_call_has_an_end')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("whatsapp__in", ["unknown", "yes", "no"])), name="holder_whatsapp"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("live_call", ""), ("live_call_until", None)),
+                            models.Q(models.Q(("live_call", ""), _negated=True), ("live_call_until__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="holder_live_call_has_an_end",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='LedgerEntry',
+            name="LedgerEntry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('top_up', 'Top Up'), ('hold', 'Hold'), ('capture', 'Capture'), ('release', 'Release'), ('adjust', 'Adjust')], max_length=8)),
-                ('balance_delta_cents', models.BigIntegerField()),
-                ('reserved_delta_cents', models.BigIntegerField()),
-                ('ref', models.CharField(max_length=60)),
-                ('note', models.CharField(blank=True, max_length=200)),
-                ('created_at', models.DateTimeField()),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='accounts.account')),
-                ('settles', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='settlement', to='accounts.ledgerentry')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("top_up", "Top Up"),
+                            ("hold", "Hold"),
+                            ("capture", "Capture"),
+                            ("release", "Release"),
+                            ("adjust", "Adjust"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("balance_delta_cents", models.BigIntegerField()),
+                ("reserved_delta_cents", models.BigIntegerField()),
+                ("ref", models.CharField(max_length=60)),
+                ("note", models.CharField(blank=True, max_length=200)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="entries", to="accounts.account"
+                    ),
+                ),
+                (
+                    "settles",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="settlement",
+                        to="accounts.ledgerentry",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Letter',
+            name="Letter",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=30)),
-                ('subject', models.CharField(max_length=150)),
-                ('body', models.TextField()),
-                ('created_at', models.DateTimeField()),
-                ('claimed_at', models.DateTimeField(blank=True, null=True)),
-                ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('tries', models.PositiveSmallIntegerField(default=0)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='letters', to='accounts.account')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("kind", models.CharField(max_length=30)),
+                ("subject", models.CharField(max_length=150)),
+                ("body", models.TextField()),
+                ("created_at", models.DateTimeField()),
+                ("claimed_at", models.DateTimeField(blank=True, null=True)),
+                ("sent_at", models.DateTimeField(blank=True, null=True)),
+                ("tries", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="letters", to="accounts.account"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Member',
+            name="Member",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('is_owner', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField()),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='accounts.account')),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='member', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("is_owner", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="members", to="accounts.account"
+                    ),
+                ),
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="member", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Pause',
+            name="Pause",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('flag', models.CharField(choices=[('all', 'all'), ('whatsapp', 'whatsapp'), ('sms', 'sms'), ('call', 'call'), ('destination', 'destination'), ('account', 'account'), ('whatsapp_capacity', 'whatsapp_capacity'), ('whatsapp_not_live', 'whatsapp_not_live')], max_length=20)),
-                ('countries', models.CharField(blank=True, max_length=400)),
-                ('reason', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField()),
-                ('lifted_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='pauses', to='accounts.account')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "flag",
+                    models.CharField(
+                        choices=[
+                            ("all", "all"),
+                            ("whatsapp", "whatsapp"),
+                            ("sms", "sms"),
+                            ("call", "call"),
+                            ("destination", "destination"),
+                            ("account", "account"),
+                            ("whatsapp_capacity", "whatsapp_capacity"),
+                            ("whatsapp_not_live", "whatsapp_not_live"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("countries", models.CharField(blank=True, max_length=400)),
+                ("reason", models.CharField(max_length=200)),
+                ("created_at", models.DateTimeField()),
+                ("lifted_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="pauses",
+                        to="accounts.account",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Payment',
+            name="Payment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('amount_cents', models.PositiveIntegerField()),
-                ('status', models.CharField(choices=[('pending', 'Pending'), ('confirmed', 'Confirmed'), ('refused', 'Refused'), ('disputed', 'Disputed')], default='pending', max_length=10)),
-                ('method', models.CharField(default='manual', max_length=30)),
-                ('external_ref', models.CharField(blank=True, max_length=120)),
-                ('created_at', models.DateTimeField()),
-                ('confirmed_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payments', to='accounts.account')),
-                ('confirmed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("amount_cents", models.PositiveIntegerField()),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("confirmed", "Confirmed"),
+                            ("refused", "Refused"),
+                            ("disputed", "Disputed"),
+                        ],
+                        default="pending",
+                        max_length=10,
+                    ),
+                ),
+                ("method", models.CharField(default="manual", max_length=30)),
+                ("external_ref", models.CharField(blank=True, max_length=120)),
+                ("created_at", models.DateTimeField()),
+                ("confirmed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="payments", to="accounts.account"
+                    ),
+                ),
+                (
+                    "confirmed_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Person',
+            name="Person",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(blank=True, max_length=30)),
-                ('language', models.CharField(default='en', max_length=12)),
-                ('created_at', models.DateTimeField()),
-                ('removed_at', models.DateTimeField(blank=True, null=True)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='people', to='accounts.account')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(blank=True, max_length=30)),
+                ("language", models.CharField(default="en", max_length=12)),
+                ("created_at", models.DateTimeField()),
+                ("removed_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="people", to="accounts.account"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Number',
+            name="Number",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sealed', models.BinaryField()),
-                ('verified_at', models.DateTimeField(blank=True, null=True)),
-                ('is_over_plan', models.BooleanField(default=False)),
-                ('invite_token_hash', models.CharField(blank=True, max_length=64, null=True, unique=True)),
-                ('created_at', models.DateTimeField()),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='numbers', to='accounts.account')),
-                ('holder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='numbers', to='accounts.holder')),
-                ('person', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='number', to='accounts.person')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("sealed", models.BinaryField()),
+                ("verified_at", models.DateTimeField(blank=True, null=True)),
+                ("is_over_plan", models.BooleanField(default=False)),
+                ("invite_token_hash", models.CharField(blank=True, max_length=64, null=True, unique=True)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="numbers", to="accounts.account"
+                    ),
+                ),
+                (
+                    "holder",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="numbers", to="accounts.holder"
+                    ),
+                ),
+                (
+                    "person",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="number", to="accounts.person"
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='account',
-            name='own_person',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='accounts.person'),
+            model_name="account",
+            name="own_person",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="accounts.person",
+            ),
         ),
         migrations.AddField(
-            model_name='account',
-            name='picked_person',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='accounts.person'),
+            model_name="account",
+            name="picked_person",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to="accounts.person",
+            ),
         ),
         migrations.AddField(
-            model_name='account',
-            name='plan',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='accounts.plan'),
+            model_name="account",
+            name="plan",
+            field=models.ForeignKey(
+                blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to="accounts.plan"
+            ),
         ),
         migrations.CreateModel(
-            name='Rate',
+            name="Rate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('channel', models.CharField(choices=[('whatsapp', 'Whatsapp'), ('sms', 'Sms'), ('call', 'Call')], max_length=10)),
-                ('status', models.CharField(choices=[('available', 'Available'), ('coming_soon', 'Coming Soon'), ('unavailable', 'Unavailable')], max_length=12)),
-                ('price_cents', models.PositiveIntegerField(default=0)),
-                ('reduced_cents', models.PositiveIntegerField(default=0)),
-                ('sender', models.CharField(blank=True, choices=[('us_ca', 'Us Ca'), ('numeric', 'Numeric'), ('alphanumeric', 'Alphanumeric')], max_length=12)),
-                ('needs_test', models.BooleanField(default=False)),
-                ('country', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rates', to='accounts.country')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[("whatsapp", "Whatsapp"), ("sms", "Sms"), ("call", "Call")], max_length=10
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("available", "Available"),
+                            ("coming_soon", "Coming Soon"),
+                            ("unavailable", "Unavailable"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("price_cents", models.PositiveIntegerField(default=0)),
+                ("reduced_cents", models.PositiveIntegerField(default=0)),
+                (
+                    "sender",
+                    models.CharField(
+                        blank=True,
+                        choices=[("us_ca", "Us Ca"), ("numeric", "Numeric"), ("alphanumeric", "Alphanumeric")],
+                        max_length=12,
+                    ),
+                ),
+                ("needs_test", models.BooleanField(default=False)),
+                (
+                    "country",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="rates", to="accounts.country"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='VerificationCode',
+            name="VerificationCode",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number_hash', models.CharField(max_length=64)),
-                ('channel', models.CharField(choices=[('sms', 'Sms'), ('whatsapp', 'Whatsapp'), ('call', 'Call')], max_length=10)),
-                ('is_invite', models.BooleanField(default=False)),
-                ('code_hash', models.CharField(max_length=64)),
-                ('sealed', models.BinaryField(blank=True, null=True)),
-                ('ip_hash', models.CharField(blank=True, max_length=64)),
-                ('created_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('checks', models.PositiveSmallIntegerField(default=0)),
-                ('closed_at', models.DateTimeField(blank=True, null=True)),
-                ('claimed_at', models.DateTimeField(blank=True, null=True)),
-                ('sent_at', models.DateTimeField(blank=True, null=True)),
-                ('carrier_sid', models.CharField(blank=True, max_length=40)),
-                ('failure_reason', models.CharField(blank=True, max_length=3)),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='codes', to='accounts.account')),
-                ('number', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='codes', to='accounts.number')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("number_hash", models.CharField(max_length=64)),
+                (
+                    "channel",
+                    models.CharField(
+                        choices=[("sms", "Sms"), ("whatsapp", "Whatsapp"), ("call", "Call")], max_length=10
+                    ),
+                ),
+                ("is_invite", models.BooleanField(default=False)),
+                ("code_hash", models.CharField(max_length=64)),
+                ("sealed", models.BinaryField(blank=True, null=True)),
+                ("ip_hash", models.CharField(blank=True, max_length=64)),
+                ("created_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("checks", models.PositiveSmallIntegerField(default=0)),
+                ("closed_at", models.DateTimeField(blank=True, null=True)),
+                ("claimed_at", models.DateTimeField(blank=True, null=True)),
+                ("sent_at", models.DateTimeField(blank=True, null=True)),
+                ("carrier_sid", models.CharField(blank=True, max_length=40)),
+                ("failure_reason", models.CharField(blank=True, max_length=3)),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="codes", to="accounts.account"
+                    ),
+                ),
+                (
+                    "number",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="codes",
+                        to="accounts.number",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique_in_any_case'),
+            model_name="user",
+            constraint=models.UniqueConstraint(
+                django.db.models.functions.text.Lower("email"), name="user_email_unique_in_any_case"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='connection',
-            constraint=models.UniqueConstraint(fields=('account', 'client_id'), name='connection_once_per_client'),
+            model_name="connection",
+            constraint=models.UniqueConstraint(fields=("account", "client_id"), name="connection_once_per_client"),
         ),
         migrations.AddIndex(
-            model_name='caphit',
-            index=models.Index(fields=['connection', 'created_at'], name='cap_hit_by_connection'),
+            model_name="caphit",
+            index=models.Index(fields=["connection", "created_at"], name="cap_hit_by_connection"),
         ),
         migrations.AddIndex(
-            model_name='ledgerentry',
-            index=models.Index(fields=['account', 'created_at'], name='ledger_by_account'),
+            model_name="ledgerentry",
+            index=models.Index(fields=["account", "created_at"], name="ledger_by_account"),
         ),
         migrations.AddConstraint(
-            model_name='ledgerentry',
-            constraint=models.UniqueConstraint(fields=('account', 'kind', 'ref'), name='ledger_once_per_kind_and_ref'),
+            model_name="ledgerentry",
+            constraint=models.UniqueConstraint(fields=("account", "kind", "ref"), name="ledger_once_per_kind_and_ref"),
         ),
         migrations.AddConstraint(
-            model_name='ledgerentry',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('balance_delta_cents__gt', 0), ('kind', 'top_up'), ('reserved_delta_cents', 0), ('settles', None)), models.Q(('balance_delta_cents', 0), ('kind', 'hold'), ('reserved_delta_cents__gte', 0), ('settles', None)), models.Q(('balance_delta_cents__lte', 0), ('kind', 'capture'), ('reserved_delta_cents__lte', models.F('balance_delta_cents')), ('settles__isnull', False)), models.Q(('balance_delta_cents', 0), ('kind', 'release'), ('reserved_delta_cents__lte', 0), ('settles__isnull', False)), models.Q(('kind', 'adjust'), ('reserved_delta_cents', 0), ('settles', None)), _connector='OR'), name='ledger_shape_of_each_kind'),
+            model_name="ledgerentry",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(
+                        ("balance_delta_cents__gt", 0),
+                        ("kind", "top_up"),
+                        ("reserved_delta_cents", 0),
+                        ("settles", None),
+                    ),
+                    models.Q(
+                        ("balance_delta_cents", 0),
+                        ("kind", "hold"),
+                        ("reserved_delta_cents__gte", 0),
+                        ("settles", None),
+                    ),
+                    models.Q(
+                        ("balance_delta_cents__lte", 0),
+                        ("kind", "capture"),
+                        ("reserved_delta_cents__lte", models.F("balance_delta_cents")),
+                        ("settles__isnull", False),
+                    ),
+                    models.Q(
+                        ("balance_delta_cents", 0),
+                        ("kind", "release"),
+                        ("reserved_delta_cents__lte", 0),
+                        ("settles__isnull", False),
+                    ),
+                    models.Q(("kind", "adjust"), ("reserved_delta_cents", 0), ("settles", None)),
+                    _connector="OR",
+                ),
+                name="ledger_shape_of_each_kind",
+            ),
         ),
         migrations.AddIndex(
-            model_name='letter',
-            index=models.Index(condition=models.Q(('sent_at', None)), fields=['created_at'], name='letter_waiting'),
+            model_name="letter",
+            index=models.Index(condition=models.Q(("sent_at", None)), fields=["created_at"], name="letter_waiting"),
         ),
         migrations.AddIndex(
-            model_name='pause',
-            index=models.Index(condition=models.Q(('lifted_at', None)), fields=['flag'], name='pause_open'),
+            model_name="pause",
+            index=models.Index(condition=models.Q(("lifted_at", None)), fields=["flag"], name="pause_open"),
         ),
         migrations.AddConstraint(
-            model_name='pause',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('account__isnull', False), ('flag', 'account')), models.Q(models.Q(('flag', 'account'), _negated=True), ('account', None)), _connector='OR'), name='pause_names_its_account'),
+            model_name="pause",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("account__isnull", False), ("flag", "account")),
+                    models.Q(models.Q(("flag", "account"), _negated=True), ("account", None)),
+                    _connector="OR",
+                ),
+                name="pause_names_its_account",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('confirmed_at', None), ('status__in', ['pending', 'refused'])), models.Q(('confirmed_at__isnull', False), ('status__in', ['confirmed', 'disputed'])), _connector='OR'), name='payment_confirmed_has_a_time'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("confirmed_at", None), ("status__in", ["pending", "refused"])),
+                    models.Q(("confirmed_at__isnull", False), ("status__in", ["confirmed", "disputed"])),
+                    _connector="OR",
+                ),
+                name="payment_confirmed_has_a_time",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.UniqueConstraint(condition=models.Q(('external_ref', ''), _negated=True), fields=('method', 'external_ref'), name='payment_once_per_external_ref'),
+            model_name="payment",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("external_ref", ""), _negated=True),
+                fields=("method", "external_ref"),
+                name="payment_once_per_external_ref",
+            ),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(models.F('account'), django.db.models.functions.text.Lower('name'), name='person_by_name'),
+            model_name="person",
+            index=models.Index(
+                models.F("account"), django.db.models.functions.text.Lower("name"), name="person_by_name"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='person',
-            constraint=models.CheckConstraint(condition=models.Q(('name__iexact', 'owner'), _negated=True), name='person_name_owner_is_reserved'),
+            model_name="person",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("name__iexact", "owner"), _negated=True), name="person_name_owner_is_reserved"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='number',
-            constraint=models.UniqueConstraint(fields=('account', 'holder'), name='number_once_per_account'),
+            model_name="number",
+            constraint=models.UniqueConstraint(fields=("account", "holder"), name="number_once_per_account"),
         ),
         migrations.AddConstraint(
-            model_name='account',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['active', 'suspended', 'closed'])), name='account_status'),
+            model_name="account",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ["active", "suspended", "closed"])), name="account_status"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='account',
-            constraint=models.CheckConstraint(condition=models.Q(('reserved_cents__gte', 0)), name='account_reserved_not_negative'),
+            model_name="account",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("reserved_cents__gte", 0)), name="account_reserved_not_negative"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='account',
-            constraint=models.CheckConstraint(condition=models.Q(('balance_cents__gte', models.F('reserved_cents'))), name='account_holds_within_balance'),
+            model_name="account",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("balance_cents__gte", models.F("reserved_cents"))),
+                name="account_holds_within_balance",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='account',
-            constraint=models.CheckConstraint(condition=models.Q(('importance_threshold__range', (1, 10)), ('urgency_threshold__range', (1, 10))), name='account_thresholds_1_to_10'),
+            model_name="account",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("importance_threshold__range", (1, 10)), ("urgency_threshold__range", (1, 10))),
+                name="account_thresholds_1_to_10",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rate',
-            constraint=models.UniqueConstraint(fields=('country', 'channel'), name='rate_once_per_country_and_channel'),
+            model_name="rate",
+            constraint=models.UniqueConstraint(fields=("country", "channel"), name="rate_once_per_country_and_channel"),
         ),
         migrations.AddConstraint(
-            model_name='rate',
-            constraint=models.CheckConstraint(condition=models.Q(('reduced_cents__lte', models.F('price_cents'))), name='rate_reduced_is_less'),
+            model_name="rate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("reduced_cents__lte", models.F("price_cents"))), name="rate_reduced_is_less"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='rate',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('channel', 'sms'), models.Q(('sender', ''), _negated=True)), models.Q(models.Q(('channel', 'sms'), _negated=True), ('sender', '')), _connector='OR'), name='rate_sms_names_its_sender'),
+            model_name="rate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("channel", "sms"), models.Q(("sender", ""), _negated=True)),
+                    models.Q(models.Q(("channel", "sms"), _negated=True), ("sender", "")),
+                    _connector="OR",
+                ),
+                name="rate_sms_names_its_sender",
+            ),
         ),
         migrations.AddIndex(
-            model_name='verificationcode',
-            index=models.Index(fields=['number_hash', 'created_at'], name='code_by_number'),
+            model_name="verificationcode",
+            index=models.Index(fields=["number_hash", "created_at"], name="code_by_number"),
         ),
         migrations.AddIndex(
-            model_name='verificationcode',
-            index=models.Index(fields=['account', 'created_at'], name='code_by_account'),
+            model_name="verificationcode",
+            index=models.Index(fields=["account", "created_at"], name="code_by_account"),
         ),
         migrations.AddIndex(
-            model_name='verificationcode',
-            index=models.Index(fields=['ip_hash', 'created_at'], name='code_by_ip'),
+            model_name="verificationcode",
+            index=models.Index(fields=["ip_hash", "created_at"], name="code_by_ip"),
         ),
         migrations.AddIndex(
-            model_name='verificationcode',
-            index=models.Index(condition=models.Q(('claimed_at', None), ('closed_at', None)), fields=['created_at'], name='code_waiting'),
+            model_name="verificationcode",
+            index=models.Index(
+                condition=models.Q(("claimed_at", None), ("closed_at", None)),
+                fields=["created_at"],
+                name="code_waiting",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verificationcode',
-            constraint=models.CheckConstraint(condition=models.Q(('checks__lte', 5)), name='code_checked_five_times_at_most'),
+            model_name="verificationcode",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("checks__lte", 5)), name="code_checked_five_times_at_most"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='verificationcode',
-            constraint=models.UniqueConstraint(condition=models.Q(('closed_at', None)), fields=('number',), name='code_one_open_per_number'),
+            model_name="verificationcode",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("closed_at", None)), fields=("number",), name="code_one_open_per_number"
+            ),
         ),
     ]

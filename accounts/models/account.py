@@ -34,7 +34,9 @@ class Account(models.Model):
     owner_name = models.CharField(max_length=30, blank=True)
     plan = models.ForeignKey(Plan, null=True, blank=True, on_delete=models.PROTECT)
     # The person of the owner's own number, and the one picked in Settings > Your number (None: the own one).
-    own_person = models.ForeignKey("accounts.Person", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    own_person = models.ForeignKey(
+        "accounts.Person", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     picked_person = models.ForeignKey(
         "accounts.Person", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -110,7 +112,7 @@ class Member(models.Model):
 
 
 class Pause(models.Model):
-    """A stop that staff put on sending: everything, a channel, destinations or one account (seed 001, SERVICE_PAUSED)."""
+    """A stop that staff put on sending: everything, a channel, destinations, one account (seed 001, SERVICE_PAUSED)."""
 
     FLAGS: ClassVar[tuple[str, ...]] = (
         "all",

@@ -8,7 +8,7 @@ from accounts.models.account import Account
 
 
 class LedgerEntry(models.Model):
-    """One movement. Sums of the two deltas equal the account's cached balances (accounts.ledger writes, nobody else)."""
+    """One movement. Sums of the two deltas equal the account's cached balances (only accounts.ledger writes)."""
 
     class Kind(models.TextChoices):
         TOP_UP = "top_up"

@@ -48,7 +48,9 @@ class Rate(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["country", "channel"], name="rate_once_per_country_and_channel"),
-            models.CheckConstraint(condition=Q(reduced_cents__lte=models.F("price_cents")), name="rate_reduced_is_less"),
+            models.CheckConstraint(
+                condition=Q(reduced_cents__lte=models.F("price_cents")), name="rate_reduced_is_less"
+            ),
             models.CheckConstraint(
                 condition=(Q(channel="sms") & ~Q(sender="")) | (~Q(channel="sms") & Q(sender="")),
                 name="rate_sms_names_its_sender",

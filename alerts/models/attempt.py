@@ -70,7 +70,8 @@ class Attempt(models.Model):
             models.UniqueConstraint(fields=["carrier_sid"], condition=~Q(carrier_sid=""), name="attempt_once_per_sid"),
             models.CheckConstraint(condition=Q(status__in=states.AttemptStatus.values), name="attempt_status"),
             models.CheckConstraint(
-                condition=Q(kind="call", channel="call") | Q(kind__in=["message", "fallback"], channel__in=["whatsapp", "sms"]),
+                condition=Q(kind="call", channel="call")
+                | Q(kind__in=["message", "fallback"], channel__in=["whatsapp", "sms"]),
                 name="attempt_kind_fits_channel",
             ),
             models.CheckConstraint(
@@ -97,7 +98,9 @@ class Attempt(models.Model):
                 fields=["account", "channel", "settled_at"], condition=Q(settlement="released"), name="attempt_released"
             ),
             models.Index(
-                fields=["account", "channel"], condition=Q(settlement="", held_at__isnull=False), name="attempt_unsettled"
+                fields=["account", "channel"],
+                condition=Q(settlement="", held_at__isnull=False),
+                name="attempt_unsettled",
             ),
             models.Index(fields=["account", "settled_at"], condition=Q(status="failed"), name="attempt_failed"),
         ]

@@ -5,53 +5,66 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
+        ("accounts", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Workflow',
+            name="Workflow",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=40)),
-                ('name', models.CharField(max_length=40)),
-                ('version', models.PositiveIntegerField()),
-                ('steps', models.JSONField()),
-                ('requires_ack', models.BooleanField()),
-                ('has_sms_fallback', models.BooleanField(default=True)),
-                ('max_attempts', models.PositiveSmallIntegerField()),
-                ('updated_at', models.DateTimeField()),
-                ('account', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='workflows', to='accounts.account')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=40)),
+                ("name", models.CharField(max_length=40)),
+                ("version", models.PositiveIntegerField()),
+                ("steps", models.JSONField()),
+                ("requires_ack", models.BooleanField()),
+                ("has_sms_fallback", models.BooleanField(default=True)),
+                ("max_attempts", models.PositiveSmallIntegerField()),
+                ("updated_at", models.DateTimeField()),
+                (
+                    "account",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="workflows", to="accounts.account"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='WorkflowVersion',
+            name="WorkflowVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('content', models.JSONField()),
-                ('created_at', models.DateTimeField()),
-                ('workflow', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='workflows.workflow')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("version", models.PositiveIntegerField()),
+                ("content", models.JSONField()),
+                ("created_at", models.DateTimeField()),
+                (
+                    "workflow",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="versions", to="workflows.workflow"
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='workflow',
-            constraint=models.UniqueConstraint(fields=('account', 'key'), name='workflow_once_per_key'),
+            model_name="workflow",
+            constraint=models.UniqueConstraint(fields=("account", "key"), name="workflow_once_per_key"),
         ),
         migrations.AddConstraint(
-            model_name='workflow',
-            constraint=models.CheckConstraint(condition=models.Q(('key__in', ['inform', 'acknowledge', 'escalate'])), name='workflow_key'),
+            model_name="workflow",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("key__in", ["inform", "acknowledge", "escalate"])), name="workflow_key"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='workflow',
-            constraint=models.CheckConstraint(condition=models.Q(('max_attempts__range', (1, 12))), name='workflow_attempts_1_to_12'),
+            model_name="workflow",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("max_attempts__range", (1, 12))), name="workflow_attempts_1_to_12"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='workflowversion',
-            constraint=models.UniqueConstraint(fields=('workflow', 'version'), name='workflow_version_once'),
+            model_name="workflowversion",
+            constraint=models.UniqueConstraint(fields=("workflow", "version"), name="workflow_version_once"),
         ),
     ]
