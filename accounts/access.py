@@ -1,7 +1,9 @@
 """Who may open an owner's page, and from where a request comes: the edge that all portal pages share."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
+from types import MappingProxyType
 from typing import Concatenate, ParamSpec, cast
 
 from django.conf import settings
@@ -15,6 +17,8 @@ from accounts.models import Account, User
 from breakpass.errors import Refusal
 
 P = ParamSpec("P")
+QUOTED = re.compile(r"`([^`]*)`")
+NO_LABELS: Mapping[str, str] = MappingProxyType({})
 AccountPage = Callable[Concatenate[HttpRequest, Account, P], HttpResponse]
 
 
@@ -39,15 +43,16 @@ def client_ip(request: HttpRequest) -> str:
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     trusted: int = settings.TRUSTED_PROXY_COUNT
     if trusted and len(forwarded) >= trusted:
-        return forwarded[-trusted]
+        return str(forwarded[-trusted])
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def refusal_text(refusal: Refusal) -> str:
-    """A refusal as a person reads it: its sentence, and when waiting helps, how long."""
-    # The contract quotes field names; a form has labels.
-    sentence = refusal.message.replace("`", "")
-    sentence = sentence[:1].upper() + sentence[1:]
+def refusal_text(refusal: Refusal, labels: Mapping[str, str] = NO_LABELS) -> str:
+    """A refusal as a person reads it: its sentence, and when waiting helps, how long.
+
+    The contract quotes its fields by name; `labels` says what a form calls them.
+    """
+    sentence = QUOTED.sub(lambda found: f"“{labels.get(found[1], found[1])}”", refusal.message)
     if refusal.retry_after_s is None:
         return sentence
     return f"{sentence} You can try again in {wait_text(refusal.retry_after_s)}."

@@ -1,5 +1,6 @@
 """A verification code as the page that waits for it shows it: how it is doing, and by what it can come."""
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -41,7 +42,7 @@ def waiting_code(number: Number, now: datetime) -> WaitingCode | None:
         created_at=code.created_at,
         expires_at=code.expires_at,
         checks_left=max(0, settings.CODE_CHECKS - code.checks),
-        wait_s=max(0, int(gap_s - age_s) + 1) if age_s < gap_s else 0,
+        wait_s=max(0, math.ceil(gap_s - age_s)),
         progress=progress,
         is_watched=progress == "sending" and code.created_at > now - timedelta(seconds=WATCH_S),
     )

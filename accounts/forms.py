@@ -1,7 +1,7 @@
 """The portal's forms: they read what was typed; the domain decides and its refusals land beside the field."""
 
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
@@ -44,7 +44,8 @@ class PageForm(forms.Form):
         """Show a refusal beside the field it names (or `field`), else above the form."""
         named = str(refusal.details.get("field", "")) if refusal.details else ""
         target = named if named in self.fields else field
-        self.add_error(target, refusal_text(refusal))
+        labels = {name: str(each.label) for name, each in self.fields.items()}
+        self.add_error(target, refusal_text(refusal, labels))
 
 
 class NumberForm(PageForm):
@@ -63,7 +64,7 @@ class NumberForm(PageForm):
 class OwnNumberForm(NumberForm):
     """The owner's own number."""
 
-    field_order: ClassVar[list[str]] = ["country", "number"]
+    field_order = ("country", "number")
 
 
 class StopForm(NumberForm):
@@ -89,7 +90,7 @@ class NewPersonForm(NumberForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     language = forms.ChoiceField(choices=LANGUAGES, label="Language", help_text="For messages that come in several.")
-    field_order: ClassVar[list[str]] = ["name", "country", "number", "language"]
+    field_order = ("name", "country", "number", "language")
 
 
 class PersonForm(PageForm):
@@ -154,7 +155,10 @@ class ResidenceForm(PageForm):
     residence = forms.ChoiceField(
         choices=lambda: [("", "Choose a country"), *country_names().items()],
         label="Country of residence",
-        error_messages={"required": "Choose your country of residence."},
+        error_messages={
+            "required": "Choose your country of residence.",
+            "invalid_choice": "Choose a country from the list.",
+        },
     )
     is_confirmed = forms.BooleanField(
         label="I live in this country.",
@@ -175,6 +179,7 @@ class SettingsForm(PageForm):
     timezone = forms.ChoiceField(
         choices=lambda: [("UTC", "UTC"), *((zone, zone.replace("_", " ")) for zone in zones())],
         label="Time zone",
+        error_messages={"invalid_choice": "Choose a time zone from the list."},
         help_text="For times in pages when your browser does not say its own.",
     )
     max_price = forms.DecimalField(

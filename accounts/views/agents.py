@@ -88,7 +88,7 @@ def agents_page(request: HttpRequest, account: Account) -> HttpResponse:
         "account": account,
         "mcp_url": settings.MCP_RESOURCE,
         "snippets": snippets(settings.MCP_RESOURCE),
-        "agents": [each for each in connections.list_connections(account) if each.connection.revoked_at is None],
+        "agents": connections.list_connections(account),
         "now": timezone.now(),
     }
     return render(request, "accounts/agents.html", context)

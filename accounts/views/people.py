@@ -38,15 +38,20 @@ def people_page(request: HttpRequest, account: Account) -> HttpResponse:
 def people_context(account: Account) -> dict[str, Any]:
     """The rows, and whether the owner still has to add their own number."""
     rows = [row_of(account, recipient) for recipient in people.list_recipients(account)]
-    has_own = Number.objects.filter(account=account, person_id=account.own_person_id).exists()
     return {
         "section": "people",
         "account": account,
         "rows": rows,
-        "has_own_number": has_own,
+        "has_own_number": has_own_number(account),
         "pickable": [row for row in rows if row.recipient.number is not None],
         "cap": account.plan.number_cap if account.plan else None,
     }
+
+
+def has_own_number(account: Account) -> bool:
+    """Whether the owner gave a number of their own."""
+    own = account.own_person_id
+    return own is not None and Number.objects.filter(account=account, person_id=own).exists()
 
 
 def row_of(account: Account, recipient: Recipient) -> PersonRow:
@@ -74,7 +79,7 @@ def number_state(number: Number | None) -> tuple[str, str]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_own_number(request: HttpRequest, account: Account) -> HttpResponse:
     """The owner's own number; then on to its code."""
-    if Number.objects.filter(account=account, person_id=account.own_person_id).exists():
+    if has_own_number(account):
         return redirect("people")
     form = OwnNumberForm(request.POST or None, initial={"country": account.residence or "US"})
     if request.method == "POST" and form.is_valid():

@@ -120,8 +120,9 @@ def start_context(
 
 def own_number(account: Account) -> Number | None:
     """The number an alert reaches when nobody is named."""
-    found = Number.objects.select_related("person", "holder").filter(person_id=account.owner_person_id)
-    return found.first() if account.owner_person_id else None
+    if account.owner_person_id is None:
+        return None
+    return Number.objects.select_related("person", "holder").filter(person_id=account.owner_person_id).first()
 
 
 def setup_steps(account: Account, number: Number | None) -> list[SetupStep]:

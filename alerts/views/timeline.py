@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.access import owner_page, refusal_text, say, warn
 from accounts.locking import locked
-from accounts.models import Account
+from accounts.models import Account, Number
 from alerts import acks, sending
 from alerts.models import Alert
 from alerts.shown import ShownAlert, shown_alert
@@ -77,8 +77,10 @@ def send_test(request: HttpRequest, account: Account) -> HttpResponse:
     try:
         with locked(account.pk) as held:
             person = held.people.filter(pk=held.owner_person_id or 0).first()
-            if person is None or channel not in ("whatsapp", "sms", "call"):
+            if person is None or not Number.objects.filter(person=person).exists():
                 raise Refusal("SETUP_INCOMPLETE", "Add and verify your number first.")
+            if channel not in ("whatsapp", "sms", "call"):
+                raise Refusal("CONTENT_REJECTED", "Choose a channel for the test alert.")
             alert = sending.start_test(held, person, channel=channel, now=timezone.now())
     except Refusal as refusal:
         warn(request, refusal_text(refusal))

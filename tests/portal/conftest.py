@@ -59,5 +59,3 @@ def signed_in(account: Account) -> Client:
     client = Client()
     client.force_login(account.members.get().user, backend="django.contrib.auth.backends.ModelBackend")
     return client
-
-
