@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import phonenumbers
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
@@ -37,11 +38,11 @@ def linkify(text: str) -> Markup:
 
 
 def spaced(number: str) -> str:
-    """A number in groups, for the eye."""
-    if number.startswith("+1") and len(number) == 12:
-        return f"+1 {number[2:5]} {number[5:8]} {number[8:]}"
-    digits = number[1:] if number.startswith("+") else number
-    return ("+" if number.startswith("+") else "") + " ".join(re.findall(r"\d{1,3}", digits) or [digits])
+    """A number in groups, for the eye; a sender's name as it is."""
+    try:
+        return phonenumbers.format_number(phonenumbers.parse(number), phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    except phonenumbers.NumberParseException:
+        return number
 
 
 _environment = Environment(

@@ -120,8 +120,7 @@ def text(sandbox: Sandbox, client: Client, receiver: Receiver) -> Callable[..., 
 
     def send(to: str = MAYA, body: str = "Disk full", **options: Any) -> str:
         options.setdefault("status_callback", f"{receiver.url}/status/1#rc=3&rp=all")
-        sid = client.messages.create(to=to, from_=sandbox.config.sms_from, body=body, **options).sid
-        assert sid is not None
+        sid: str = client.messages.create(to=to, from_=sandbox.config.sms_from, body=body, **options).sid
         return sid
 
     return send
@@ -132,7 +131,7 @@ def chat(sandbox: Sandbox, client: Client, receiver: Receiver) -> Callable[..., 
     """Send the alert template with its button by the SDK; gives its SID."""
 
     def send(to: str = MAYA, token: str = "tok-1", **options: Any) -> str:
-        sid = client.messages.create(
+        sid: str = client.messages.create(
             to=f"whatsapp:{to}",
             from_=f"whatsapp:{sandbox.config.whatsapp_from}",
             content_sid=sandbox.config.template_alert_ack,
@@ -140,7 +139,6 @@ def chat(sandbox: Sandbox, client: Client, receiver: Receiver) -> Callable[..., 
             status_callback=f"{receiver.url}/status/2",
             **options,
         ).sid
-        assert sid is not None
         return sid
 
     return send
@@ -155,8 +153,7 @@ def ring(sandbox: Sandbox, client: Client, receiver: Receiver) -> Callable[..., 
             options.setdefault("url", f"{receiver.url}/voice")
         options.setdefault("status_callback", f"{receiver.url}/status/3")
         options.setdefault("status_callback_event", ["initiated", "ringing", "answered", "completed"])
-        sid = client.calls.create(to=to, from_=sandbox.config.voice_from, **options).sid
-        assert sid is not None
+        sid: str = client.calls.create(to=to, from_=sandbox.config.voice_from, **options).sid
         return sid
 
     return place

@@ -57,8 +57,12 @@ def test_jobs_about_one_thing_follow_each_other_and_hold_up_nobody_else(running:
         go_on.wait(5)
         order.append("first")
 
+    def second() -> None:
+        order.append("second")
+        all_done.set()
+
     running.after(0, slow, sid="A", waits=True)
-    running.after(0, lambda: (order.append("second"), all_done.set())[0], sid="A", waits=True)
+    running.after(0, second, sid="A", waits=True)
     running.after(0, other_done.set, sid="B", waits=True)
     assert other_done.wait(3)
     assert order == []
@@ -69,7 +73,12 @@ def test_jobs_about_one_thing_follow_each_other_and_hold_up_nobody_else(running:
 
 def test_settle_waits_for_what_is_due_on_a_real_clock(running: Clock) -> None:
     ran: list[int] = []
-    running.after(0, lambda: (time.sleep(0.2), ran.append(1))[0], waits=True)
+
+    def slow() -> None:
+        time.sleep(0.2)
+        ran.append(1)
+
+    running.after(0, slow, waits=True)
     running.settle()
     assert ran == [1]
 

@@ -95,7 +95,7 @@ def test_429_comes_with_retry_after_as_often_as_ordered(sandbox: Sandbox, client
         with pytest.raises(TwilioRestException) as refused:
             text()
         assert (refused.value.code, refused.value.status) == (20429, 429)
-        response = client.http_client._test_only_last_response  # type: ignore[attr-defined]  # the SDK's own record
+        response = client.http_client._test_only_last_response
         assert response.headers["Retry-After"] == "2"
     assert sandbox.messages() == []
     text()

@@ -150,6 +150,6 @@ def test_links_are_links_and_nothing_else_is_markup() -> None:
 
 
 def test_numbers_are_grouped_for_the_eye() -> None:
-    assert spaced("+12025550101") == "+1 202 555 0101"
-    assert spaced("+4915112345678") == "+491 511 234 567 8"
+    assert spaced("+12025550101") == "+1 202-555-0101"
+    assert spaced("+4915112345678") == "+49 1511 2345678"
     assert spaced("BreakPass") == "BreakPass"
