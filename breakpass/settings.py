@@ -265,6 +265,7 @@ OAUTH_SCOPES = {
     "alerts.read": "See setup status, workflows and alerts",
     "alerts.send": "Send alerts to your verified people, and stop them",
 }
+ACCESS_TOKEN_S = 3600
 REFRESH_GRACE_S = 120
 # What strangers may make us do.
 REGISTRATIONS_PER_IP_HOUR = env.int("REGISTRATIONS_PER_IP_HOUR", default=60)
@@ -274,9 +275,9 @@ OAUTH2_PROVIDER = {
     "SCOPES": OAUTH_SCOPES,
     "DEFAULT_SCOPES": list(OAUTH_SCOPES),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
-    "ACCESS_TOKEN_EXPIRE_SECONDS": 3600,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": ACCESS_TOKEN_S,
     # The toolkit counts it from the access token's expiry: 90 days in all.
-    "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400 - 3600,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400 - ACCESS_TOKEN_S,
     "ROTATE_REFRESH_TOKEN": True,
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     # Above 0 the toolkit answers blank tokens under hashed storage; our validator has its own grace.

@@ -11,7 +11,7 @@ from oauth2_provider.models import AbstractApplication, ApplicationManager
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-class Application(AbstractApplication):
+class Application(AbstractApplication):  # type: ignore[misc]  # the toolkit ships no types
     """An OAuth client. Our own model, so that the redirect policy and platform recognition are ours (ADR 0003)."""
 
     objects: ClassVar[ApplicationManager] = ApplicationManager()

@@ -12,7 +12,7 @@ from mcp_gateway.oauth import registration
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="mcp_gateway.clear_expired")  # type: ignore[misc]  # Celery's decorator is untyped
+@shared_task(name="mcp_gateway.clear_expired")
 def clear_expired() -> None:
     """Safe to run at any time, twice and at once; beat runs it every hour."""
     now = timezone.now()

@@ -34,7 +34,12 @@ class McpClient:
         self.text = ""
 
     def post(
-        self, method: str, params: dict[str, Any] | None = None, *, meta: dict[str, Any] | None = None, **headers: str
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        meta: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
     ) -> HttpResponse:
         """One request of the modern era, with its headers; `headers` replace them."""
         body = dict(params or {})
@@ -49,7 +54,7 @@ class McpClient:
             sent["Mcp-Name"] = str(body["name"])
         message = {"jsonrpc": "2.0", "id": next(_ids), "method": method, "params": body}
         response = self.client.post(
-            "/mcp", json.dumps(message), content_type="application/json", headers={**sent, **headers}
+            "/mcp", json.dumps(message), content_type="application/json", headers={**sent, **(headers or {})}
         )
         assert isinstance(response, HttpResponse)
         return response

@@ -1,7 +1,7 @@
 """/authorize: checked before anyone signs in, then sign-in, then consent (seed 001, Sign-in and consent)."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
@@ -63,11 +63,12 @@ class AuthorizeView(OAuthLibMixin, View):  # type: ignore[misc]  # the toolkit s
         except ValueError:
             return self.refuse_here(request, "The request is not properly encoded.")
         prompts = set(request.GET.get("prompt", "").split())
-        if not request.user.is_authenticated or "login" in prompts:
+        user = request.user
+        if not isinstance(user, User) or "login" in prompts:
             return self.ask_to_sign_in(request, asked, prompts)
-        member = Member.objects.select_related("account").filter(user=request.user).first()
+        member = Member.objects.select_related("account", "user").filter(user=user).first()
         if member is None:
-            return render(request, "account/need_account.html", {"email": request.user.email}, status=403)
+            return render(request, "account/need_account.html", {"email": user.email}, status=403)
         if "none" in prompts:  # granting always takes a person
             return self.refuse_there(errors.ConsentRequired(state=asked.credentials["state"]), asked)
         if request.method == "POST":
@@ -111,9 +112,10 @@ class AuthorizeView(OAuthLibMixin, View):  # type: ignore[misc]  # the toolkit s
         # Read-only is a choice only when something is left to read.
         if len(scopes) == 1:
             scopes[0]["is_optional"] = False
-        context = {"asker": asked.asker, "scopes": scopes, "account": member.account, "email": request.user.email}
+        context = {"asker": asked.asker, "scopes": scopes, "account": member.account, "email": member.user.email}
         response = render(request, "mcp_gateway/consent.html", context)
-        response._csp_update = {"form-action": [form_target(asked.redirect_uri)]}
+        # Read by django-csp.
+        response._csp_update = {"form-action": [form_target(asked.redirect_uri)]}  # type: ignore[attr-defined]
         return response
 
     def decide(self, request: HttpRequest, asked: Request, member: Member) -> HttpResponse:
@@ -123,12 +125,11 @@ class AuthorizeView(OAuthLibMixin, View):  # type: ignore[misc]  # the toolkit s
         ] or (asked.scopes if len(asked.scopes) == 1 else [])
         if request.POST.get("allow") != "true" or not scopes:
             return self.refuse_there(errors.AccessDeniedError(state=asked.credentials["state"]), asked)
-        user = cast(User, request.user)
         connections.grant(
             member.account_id,
             client_id=asked.application.client_id,
             name=asked.asker.name,
-            approved_by=user,
+            approved_by=member.user,
             now=timezone.now(),
         )
         try:

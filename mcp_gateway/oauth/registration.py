@@ -100,6 +100,6 @@ def clear_unused(now: datetime) -> int:
         registration_source__in=[Application.RegistrationSource.DCR, Application.RegistrationSource.CIMD],
         created__lt=now - UNUSED_AFTER,
     ).exclude(Exists(granted) | Exists(pending) | Exists(tokens))
-    deleted = unused.count()
+    deleted: int = unused.count()
     unused.delete()
     return deleted

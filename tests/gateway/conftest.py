@@ -39,7 +39,7 @@ def account(owner: User) -> Account:
 @pytest.fixture
 def app(db: None) -> Application:
     """A public client with a loopback and a web redirect."""
-    return Application.objects.create(
+    app: Application = Application.objects.create(
         client_id="checkout-monitor",
         name="Checkout monitor",
         client_type=Application.CLIENT_PUBLIC,
@@ -47,6 +47,7 @@ def app(db: None) -> Application:
         registration_source=Application.RegistrationSource.DCR,
         redirect_uris=f"{LOOPBACK} https://agent.example/callback",
     )
+    return app
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from django.conf import settings
-from django.http import HttpResponse
 from django.test import Client
 
 from mcp_gateway.models import Application
 
+Response = Any  # the test client returns a private kind of its own
 LOOPBACK = "http://127.0.0.1/callback"
 
 
@@ -43,7 +43,7 @@ def address(parameters: dict[str, Any]) -> str:
     return "/authorize?" + urlencode(parameters, doseq=True)
 
 
-def answer_of(response: HttpResponse) -> dict[str, str]:
+def answer_of(response: Response) -> dict[str, str]:
     """The parameters that an authorization response carries back to the client."""
     assert response.status_code == 302, (response.status_code, response.content[:500])
     return {name: values[0] for name, values in parse_qs(urlsplit(response["Location"]).query).items()}
@@ -57,7 +57,7 @@ def decide(
     return answer_of(response)
 
 
-def exchange(client: Client, app: Application, code: str, verifier: str, **changes: Any) -> HttpResponse:
+def exchange(client: Client, app: Application, code: str, verifier: str, **changes: Any) -> Response:
     """The code for tokens."""
     form = {
         "grant_type": "authorization_code",
@@ -70,7 +70,7 @@ def exchange(client: Client, app: Application, code: str, verifier: str, **chang
     return client.post("/token", {name: value for name, value in form.items() if value is not None})
 
 
-def refresh(client: Client, app: Application, refresh_token: str, **changes: Any) -> HttpResponse:
+def refresh(client: Client, app: Application, refresh_token: str, **changes: Any) -> Response:
     """A refresh token for new ones."""
     form = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": app.client_id, **changes}
     return client.post("/token", form)

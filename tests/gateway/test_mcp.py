@@ -70,7 +70,7 @@ class LegacyClient:
         return self.client.delete("/mcp", headers=headers).status_code
 
 
-# --- who is let in -----------------------------------------------------------------------------------------------
+# --- who is let in ------------------------------------------------------------------------------------------
 
 
 def test_a_request_without_a_token_learns_where_to_get_one(client: Client) -> None:
@@ -149,7 +149,7 @@ def test_use_is_noted_once_a_minute(mcp: McpClient, clock: TimeMachineFixture) -
     assert Connection.objects.get().last_used_at == timezone.now()
 
 
-# --- plain HTTP ----------------------------------------------------------------------------------------------------
+# --- plain HTTP ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["get", "put", "patch", "head", "options"])
@@ -160,9 +160,9 @@ def test_only_post_and_delete_are_answered(client: Client, method: str) -> None:
 
 
 def test_a_foreign_origin_is_refused_and_ours_is_not(mcp: McpClient) -> None:
-    assert mcp.post("tools/list", Origin="https://evil.example").status_code == 403
-    assert mcp.post("tools/list", Origin="null").status_code == 403
-    assert mcp.post("tools/list", Origin=settings.BASE_URL).status_code == 200
+    assert mcp.post("tools/list", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert mcp.post("tools/list", headers={"Origin": "null"}).status_code == 403
+    assert mcp.post("tools/list", headers={"Origin": settings.BASE_URL}).status_code == 200
 
 
 def test_bodies_are_json_and_capped(mcp: McpClient) -> None:
@@ -170,7 +170,7 @@ def test_bodies_are_json_and_capped(mcp: McpClient) -> None:
     assert mcp.client.post("/mcp", "x=1", content_type="text/plain", headers=headers).status_code == 415
     large = b'"' + b"x" * settings.MCP_MAX_BODY + b'"'
     assert mcp.client.post("/mcp", large, content_type="application/json", headers=headers).status_code == 413
-    assert mcp.post("tools/list", Accept="text/html").status_code == 406
+    assert mcp.post("tools/list", headers={"Accept": "text/html"}).status_code == 406
 
 
 @pytest.mark.parametrize(
@@ -240,20 +240,20 @@ def test_discover_says_who_we_are(mcp: McpClient) -> None:
     [{"Mcp-Method": "tools/call"}, {"Mcp-Method": ""}, {"MCP-Protocol-Version": "2027-01-01"}],
 )
 def test_headers_that_disagree_with_the_body_are_refused(mcp: McpClient, headers: dict[str, str]) -> None:
-    response = mcp.post("tools/list", **headers)
+    response = mcp.post("tools/list", headers=headers)
     assert response.status_code == 400
     assert json.loads(response.content)["error"]["code"] == -32020
 
 
 def test_a_wrong_name_header_is_refused(mcp: McpClient) -> None:
     call = {"name": "get_setup_status", "arguments": {}}
-    response = mcp.post("tools/call", call, **{"Mcp-Name": "make_call"})
+    response = mcp.post("tools/call", call, headers={"Mcp-Name": "make_call"})
     assert response.status_code == 400
 
 
 def test_an_unknown_version_learns_which_are_known(mcp: McpClient) -> None:
     meta = {"io.modelcontextprotocol/protocolVersion": "2027-01-01"}
-    response = mcp.post("tools/list", meta=meta, **{"MCP-Protocol-Version": "2027-01-01"})
+    response = mcp.post("tools/list", meta=meta, headers={"MCP-Protocol-Version": "2027-01-01"})
     error = json.loads(response.content)["error"]
     assert response.status_code == 400
     assert error["data"] == {"supported": [VERSION], "requested": "2027-01-01"}
@@ -274,7 +274,7 @@ def test_a_notification_is_accepted_without_an_answer(mcp: McpClient) -> None:
     assert (response.status_code, response.content) == (202, b"")
 
 
-# --- sessions of legacy clients ----------------------------------------------------------------------------------------
+# --- sessions of legacy clients -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", LEGACY)
