@@ -7,6 +7,7 @@ from datetime import datetime
 from alerts import states
 from alerts import status as in_words
 from alerts.models import Alert, Attempt
+from breakpass.ids import sha256_hex
 
 A = states.AttemptStatus
 KINDS = {"message": "Message", "fallback": "SMS fallback", "call": "Call"}
@@ -73,6 +74,13 @@ class ShownAlert:
     why: str
     acknowledged_how: str
     can_be_acknowledged: bool
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the page would read differently."""
+        alert = self.alert
+        seen = (self.outcome, self.attempts, self.next_at, self.why, alert.ended_at, alert.late_ack_at)
+        return sha256_hex(repr(seen))[:16]
 
 
 def shown_alert(alert: Alert, attempts: Sequence[Attempt]) -> ShownAlert:

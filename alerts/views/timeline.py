@@ -27,10 +27,13 @@ def shown(alert: Alert) -> ShownAlert:
 @owner_page
 @require_safe
 def alert_page(request: HttpRequest, account: Account, code: str) -> HttpResponse:
-    """The whole page. With htmx only the live part, which asks again while the alert is open."""
+    """The whole page. With htmx the live part, which asks again while the alert is open: 204 when it was `seen`."""
     alert = alert_of(account, code)
-    context = {"section": "alerts", "account": account, "alert": alert, "shown": shown(alert)}
+    now_shown = shown(alert)
+    context = {"section": "alerts", "account": account, "alert": alert, "shown": now_shown}
     is_live_part = request.headers.get("HX-Request") == "true"
+    if is_live_part and request.GET.get("seen") == now_shown.fingerprint:
+        return HttpResponse(status=204)
     return render(request, "alerts/live.html" if is_live_part else "alerts/alert.html", context)
 
 

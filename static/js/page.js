@@ -54,7 +54,20 @@
     button.addEventListener("click", () => { select.value = zone; button.hidden = true; });
   };
 
+  // A live part says its outcome aloud, once, when it changed.
+  const tellOutcome = (element) => {
+    const said = document.getElementById("said");
+    const outcome = element.dataset.outcome;
+    if (!said || !outcome || said.textContent === outcome) return;
+    said.textContent = outcome;
+    document.title = document.title.replace(/^.* · /, `${outcome} · `);
+  };
+
   const dress = (root) => { showTimes(root); offerCopies(root); countWaits(root); offerZone(root); };
-  document.addEventListener("htmx:load", (event) => { if (event.target !== document.body) dress(event.target); });
+  document.addEventListener("htmx:load", (event) => { 
+    if (event.target === document.body) return;
+    dress(event.target);
+    tellOutcome(event.target);
+  });
   dress(document);
 })();

@@ -1,5 +1,6 @@
 """The alert list and one alert's page: words, paging, live part, acknowledge, cancel."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -144,12 +145,14 @@ def test_the_page_asks_again_only_while_the_alert_is_open(owner: Account, browse
     address = reverse("alert", args=[alert.code])
 
     live = browser.get(address, headers={"HX-Request": "true"}).content.decode()
-    assert f'hx-get="{address}" hx-trigger="every 2s"' in live
+    found = re.search(rf'hx-get="({address}\?seen=[0-9a-f]+)" hx-trigger="every 2s"', live)
+    assert found is not None
     assert "<html" not in live
+    assert browser.get(found[1], headers={"HX-Request": "true"}).status_code == 204
 
     browser.post(reverse("acknowledge", args=[alert.code]))
 
-    ended = browser.get(address, headers={"HX-Request": "true"}).content.decode()
+    ended = browser.get(found[1], headers={"HX-Request": "true"}).content.decode()
     assert "hx-" not in ended
     assert "On this page" in ended
 

@@ -13,6 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import Account, Number, User
+from sandbox import Sandbox
 from tests import world
 
 
@@ -87,3 +88,18 @@ def test_production_has_neither_the_command_nor_the_link(settings: Settings) -> 
     assert Client().get(path).status_code == 404
     with pytest.raises(CommandError):
         seed()
+
+
+def test_the_demo_owners_phone_lies_ready_in_the_sandbox(settings: Settings) -> None:
+    with Sandbox() as sandbox:
+        settings.SANDBOX_URL = sandbox.url
+        seed()
+        names = [(phone.number, phone.name) for phone in sandbox.exchange.phones.values()]
+
+    assert names == [("+12025550110", "Sam")]
+
+
+def test_a_sandbox_that_is_gone_stops_nothing(settings: Settings) -> None:
+    settings.SANDBOX_URL = "http://127.0.0.1:9"
+
+    assert seed()["person"] == "Sam"
