@@ -12,6 +12,8 @@ from accounts.pauses import OpenPauses
 from accounts.rates import CHANNELS, Rates
 from breakpass.errors import Refusal
 
+# As the subject of a sentence, and as what to use instead.
+SUBJECTS: Final = {"whatsapp": "WhatsApp", "sms": "SMS", "call": "Calling"}
 WORDS: Final = {"whatsapp": "WhatsApp", "sms": "SMS", "call": "a call"}
 # `{others}` says what can be used instead, if anything can. No sentence names a country.
 SENTENCES: Final = {
@@ -26,7 +28,7 @@ SENTENCES: Final = {
     "test_alert_pending": (
         "{Channel} needs one delivered test alert to this number first, sent from the setup page.{others}"
     ),
-    "rate_above_max": "{Channel} to this number costs more than the owner's maximum for one alert.{others}",
+    "rate_above_max": "{Channel} costs more for this number than the owner's maximum for one alert.{others}",
     "sms_ack_us_ca_only": (
         "An SMS can be acknowledged only on a US or Canadian number. Send it without acknowledgement, or by WhatsApp "
         "or a call."
@@ -104,8 +106,7 @@ def refuse_channel(
     why = reason or states[channel].reason or "channel_unavailable"
     usable = [each for each, state in states.items() if state.is_available and each != channel]
     others = f" Use {' or '.join(WORDS[each] for each in usable)}." if usable else ""
-    name = WORDS[channel].removeprefix("a ")
-    sentence = SENTENCES[why].format(Channel=name[0].upper() + name[1:], others=others, service=settings.SERVICE_NAME)
+    sentence = SENTENCES[why].format(Channel=SUBJECTS[channel], others=others, service=settings.SERVICE_NAME)
     details: dict[str, Any] = {
         "channel": channel,
         "reason": why,

@@ -80,7 +80,7 @@ def insufficient(account: Account, *, price_cents: int) -> Refusal:
 
 
 def capture(account: Account, *, ref: str, amount_cents: int, now: datetime) -> int:
-    """Settle the hold of `ref`: charge `amount_cents` of it, release the rest. Cents charged; 0 without an open hold."""
+    """Settle the hold of `ref`: charge `amount_cents` of it, release the rest. Cents charged; 0 without open hold."""
     require_locked(account)
     kept = _open_holds(account, [ref]).first()
     if kept is None:

@@ -55,18 +55,19 @@ def refuse(account: Account, payment: Payment) -> bool:
     return True
 
 
-def dispute(account: Account, payment: Payment, *, now: datetime) -> None:
+def dispute(account: Account, payment: Payment, *, now: datetime) -> bool:
     """The payer disputes a confirmed payment: the account is suspended until staff lift that. Needs the locked account.
 
-    Refuses PAYMENT_NOT_CONFIRMED. Repeating it changes nothing.
+    False when it was disputed before. Refuses PAYMENT_NOT_CONFIRMED.
     """
     fresh = _fresh(account, payment)
     if fresh.status == Payment.Status.DISPUTED:
-        return
+        return False
     _require(fresh, Payment.Status.CONFIRMED)
     payment.status = Payment.Status.DISPUTED
     payment.save(update_fields=["status"])
     standing.suspend(account, reason="payment dispute", now=now)
+    return True
 
 
 def _fresh(account: Account, payment: Payment) -> Payment:

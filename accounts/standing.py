@@ -51,11 +51,14 @@ def close(account: Account, *, reason: str = "", now: datetime) -> bool:
     return True
 
 
-def pause_until_verified(account: Account) -> None:
-    """Refuse sends until a number is verified again (behaviour, Accounts). Needs the locked account."""
+def pause_until_verified(account: Account) -> bool:
+    """Refuse sends until a number is verified again (behaviour, Accounts). False when they were. Needs the lock."""
     require_locked(account)
+    if account.is_paused_until_verified:
+        return False
     account.is_paused_until_verified = True
     account.save(update_fields=["is_paused_until_verified"])
+    return True
 
 
 def _set(account: Account, status: Account.Status, reason: str) -> None:
