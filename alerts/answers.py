@@ -17,6 +17,8 @@ from alerts.states import IN_FLIGHT, AlertStatus, AttemptStatus
 
 # The first question after an answer that was lost.
 SOON = timedelta(seconds=5)
+# What an attempt failed with whose outcome never became known.
+GIVEN_UP = "PROVIDER_ERROR"
 SHORTEST_BACKOFF_S, LONGEST_BACKOFF_S = 2, 60
 
 
@@ -33,6 +35,9 @@ def accept(account: Account, holder: Holder, attempt: Attempt, sent: Sent, *, no
     taken = take(account, holder, attempt, Report(source="answer", sid=sent.sid, status=sent.status), now=now)
     if attempt.sent_at is None and attempt.status in IN_FLIGHT:
         note(attempt, sent_at=now)
+    if attempt.failure_code == GIVEN_UP:
+        # Given up while its request was still on the wire: it went after all.
+        note(attempt, flagged_at=attempt.flagged_at or now)
     if attempt.alert.status == AlertStatus.QUEUED:
         move_alert(attempt.alert, AlertStatus.SENT)
     if not taken.moved and attempt.status == AttemptStatus.SENDING:
@@ -55,7 +60,8 @@ def mismatch(account: Account, holder: Holder, attempt: Attempt, *, now: datetim
 
 def backoff_s(attempt: Attempt) -> int:
     """Seconds to wait after a connection that was not made: longer each time, a minute at most."""
-    return min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S * 2 ** min(attempt.tries - 1, 5))
+    doublings = max(0, min(attempt.tries - 1, 5))
+    return min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S << doublings)
 
 
 def put_back(account: Account, holder: Holder, attempt: Attempt, *, wait_s: int, now: datetime) -> Taken:
@@ -100,7 +106,7 @@ def conclude(
     elif now >= expires_at:
         fail_late(account, attempt, now=now)
     elif never_had:
-        return fail(account, holder, attempt, code="PROVIDER_ERROR", reason=NETWORK_ERROR, now=now)
+        return fail(account, holder, attempt, code=GIVEN_UP, reason=NETWORK_ERROR, now=now)
     else:
         note(attempt, due_at=timers.next_look(attempt, now))
         return Taken()
@@ -113,9 +119,7 @@ def _conclude_call(account: Account, holder: Holder, attempt: Attempt, *, never_
     if attempt.status in IN_FLIGHT:
         is_forgotten = _age(attempt, now) >= timers.GIVE_UP_CALL_AFTER
         if never_had or is_forgotten:
-            return fail(
-                account, holder, attempt, code="PROVIDER_ERROR", reason=NETWORK_ERROR, now=now, flag=not never_had
-            )
+            return fail(account, holder, attempt, code=GIVEN_UP, reason=NETWORK_ERROR, now=now, flag=not never_had)
     elif attempt.ended_at is None and now >= timers.line_busy_until(attempt, attempt.claimed_at or now):
         note(attempt, ended_at=now)
         lines.free(holder, attempt, now=now)

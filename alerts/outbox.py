@@ -10,7 +10,8 @@ from django.core.cache import cache
 from django.db import DatabaseError
 
 from alerts import breaker, codes, delivery
-from alerts.carriers.base import Carrier
+from alerts.carriers import templates
+from alerts.carriers.base import Carrier, Template
 from alerts.carriers.current import current
 from alerts.claiming import claim
 from alerts.models import Alert, Attempt, IdempotencyKey
@@ -26,6 +27,7 @@ PASS_FOR = timedelta(seconds=20)
 SET_ASIDE_FOR = timedelta(minutes=1)
 KEYS_KEPT_FOR = timedelta(hours=25)
 PRUNE_EVERY_S = 3600
+TEMPLATES: tuple[Template, ...] = ("alert", "alert_ack")
 
 
 @dataclass(slots=True)
@@ -69,6 +71,9 @@ def sweep(now: datetime, *, carrier: Carrier | None = None, clock: Callable[[], 
         report.codes += _alone(
             report, code_id, lambda pk: codes.send(pk, clock(), carrier=carrier, clock=clock), of=codes.VerificationCode
         )
+    # So that a tool can refuse by the cache alone, before anything is accepted (TEMPLATE_MISMATCH).
+    for template in TEMPLATES:
+        templates.look(template, carrier)
     _prune(now)
     return report
 

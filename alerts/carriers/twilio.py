@@ -219,13 +219,13 @@ def _is_body_of(body: str, outgoing: Outgoing) -> bool:
 
 def _as_report(found: Any) -> Report:
     """A fetched message or call as a report."""
-    code = getattr(found, "error_code", None)
+    code = str(getattr(found, "error_code", None) or "")
     duration = str(getattr(found, "duration", None) or "")
     return Report(
         source="asked",
         sid=str(found.sid),
         status=str(found.status or ""),
-        error_code=code if isinstance(code, int) else int(code) if str(code or "").isdecimal() else None,
+        error_code=int(code) if code.isdecimal() else None,
         duration_s=int(duration) if duration.isdecimal() else None,
     )
 

@@ -382,6 +382,19 @@ def test_case_12_a_worker_that_died_before_the_post_leaves_nothing_behind(accoun
     assert (attempt.due_at, money_of(account)) == (None, (1000, 0))
 
 
+def test_an_answer_after_giving_up_is_flagged_and_moves_no_money(account: Account, number: Number) -> None:
+    alert = make_alert(number)
+
+    def answer_late(outgoing: Outgoing) -> Sent:
+        outbox.sweep(NOON + 2 * MINUTE, carrier=FakeCarrier())
+        return Sent(f"SM{1:032x}", "queued")
+
+    delivery.send_attempt(first_of(alert).pk, NOON, carrier=FakeCarrier(answers=[answer_late]))
+    attempt = first_of(alert)
+    assert (attempt.status, attempt.carrier_sid, attempt.flagged_at) == ("failed", f"SM{1:032x}", NOON)
+    assert money_of(account) == (1000, 0)
+
+
 def test_case_12_what_another_attempt_has_is_not_adopted(number: Number) -> None:
     sent, lost = make_alert(number), make_alert(number)
     sid = f"SM{1:032x}"
