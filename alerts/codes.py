@@ -73,7 +73,7 @@ def claim(code_id: int, now: datetime) -> Outgoing | None:
             .filter(pk=code_id, claimed_at=None, closed_at=None, expires_at__gt=now)
             .first()
         )
-        if code is None or code.sealed is None:
+        if code is None or code.sealed is None or code.number is None:
             return None
         VerificationCode.objects.filter(pk=code_id).update(claimed_at=now)
         token, to = code_token(code.pk), reveal(code.number)
@@ -127,7 +127,8 @@ def _take_problem(code_id: int, problem: CarrierProblem, now: datetime) -> None:
 def record(code_id: int, report: Report, *, now: datetime) -> None:
     """A report about a code: why it did not arrive, and what it says about the number."""
     code = VerificationCode.objects.select_related("number").filter(pk=code_id).first()
-    if code is None:
+    # Without a number: the person was removed meanwhile.
+    if code is None or code.number is None:
         return
     reading = read(report, channel=code.channel, was_answered=False)
     if reading.status == AttemptStatus.FAILED and reading.reason is not None:
@@ -143,11 +144,13 @@ def _fail(code_id: int, reason: Reason, now: datetime) -> None:
     VerificationCode.objects.filter(pk=code_id).update(failure_reason=reason.code)
     if reason.marks_whatsapp_no and code.channel == VerificationCode.Channel.WHATSAPP:
         _learn_whatsapp(code, Holder.Whatsapp.NO)
-    if reason.opts_out:
+    if reason.opts_out and code.number is not None:
         opt_out(code.number.holder_id, via="carrier", now=now)
 
 
 def _learn_whatsapp(code: VerificationCode, is_there: str) -> None:
+    if code.number is None:
+        return
     with locked(code.account_id):
         holder = lock_holder(code.number.holder_id)
         if holder.whatsapp != is_there:
