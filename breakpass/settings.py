@@ -259,7 +259,6 @@ MCP_MAX_BODY = 256 * 1024
 MCP_SESSION_TTL_S = env.int("MCP_SESSION_TTL_S", default=86_400)
 # Results are checked against the contract before they leave, except where it would cost real callers time.
 MCP_VALIDATE_RESULTS = not PRODUCTION
-MCP_CONFORMANCE = env.bool("MCP_CONFORMANCE", default=False) and not PRODUCTION
 OAUTH2_PROVIDER_APPLICATION_MODEL = "mcp_gateway.Application"
 OAUTH_SCOPES = {
     "alerts.read": "See setup status, workflows and alerts",

@@ -16,11 +16,21 @@ Value = TypeVar("Value")
 Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]", contextvars.Context]
 
 
+class OwnLoop:
+    """An event loop that is closed when its thread ends: servers that start a thread per request leave none behind."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+
+    def __del__(self) -> None:
+        self.loop.close()
+
+
 class ThreadState(threading.local):
     """This thread's loop, and the calls that wait for it to stop."""
 
     def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.own: OwnLoop | None = None
         self.calls: collections.deque[Waiting] = collections.deque()
         self.is_running = False
 
@@ -34,9 +44,9 @@ def run_sync(coroutine: Coroutine[Any, Any, Value]) -> Value:
     if state.is_running:
         coroutine.close()
         raise RuntimeError("run_sync is already running on this thread")
-    if state.loop is None or state.loop.is_closed():
-        state.loop = asyncio.new_event_loop()
-    loop = state.loop
+    if state.own is None:
+        state.own = OwnLoop()
+    loop = state.own.loop
     task = loop.create_task(coroutine)
     task.add_done_callback(lambda _task: loop.stop())
     state.is_running = True
