@@ -46,7 +46,7 @@ def person_context(account: Account, person: Person) -> dict[str, Any]:
         "state": state,
         "tone": tone,
         "is_stopped": is_stopped,
-        "needs_code": number is not None and (is_stopped or not number.is_verified),
+        "needs_code": number is not None and (is_stopped or not number.is_verified or account.is_paused_until_verified),
         "waiting": codes_shown.waiting_code(number, timezone.now()) if number else None,
         "code_channels": codes_shown.code_channels(account, number, timezone.now()) if number else [],
         "code_form": CodeForm(),

@@ -125,6 +125,13 @@ def own_number(account: Account) -> Number | None:
     return Number.objects.select_related("person", "holder").filter(person_id=account.owner_person_id).first()
 
 
+def can_be_reached(account: Account, number: Number | None) -> bool:
+    """Whether alerts may go to the owner's number: verified, not stopped, and no new verification demanded."""
+    if number is None or account.is_paused_until_verified:
+        return False
+    return number.is_verified and not number.is_opted_out()
+
+
 def setup_steps(account: Account, number: Number | None) -> list[SetupStep]:
     """The five steps; the first open one is next."""
     has_tested = account.alerts.filter(is_setup_test=True, status__in=["delivered", "acknowledged"]).exists()
@@ -132,7 +139,7 @@ def setup_steps(account: Account, number: Number | None) -> list[SetupStep]:
         (
             "number",
             "Add and verify your number",
-            number is not None and number.is_verified and not number.is_opted_out(),
+            can_be_reached(account, number),
         ),
         ("residence", "Confirm where you live", account.residence_confirmed_at is not None),
         ("payment", "Add balance", account.first_payment_at is not None),

@@ -104,3 +104,41 @@ def test_a_number_is_verified_with_the_code_from_the_phone(product: Product) -> 
 
     expect(page.get_by_text("Sam is verified.")).to_be_visible()
     assert Number.objects.get().is_verified
+
+
+def code_on(product: Product, number: str) -> str:
+    """The six digits in the newest text on a phone."""
+    texts = wait_for(lambda: product.sandbox.phone(number).messages("sms"))
+    found = re.search(r"\b(\d{6})\b", texts[-1].body)
+    assert found is not None
+    return found[1]
+
+
+def test_an_invited_person_agrees_on_their_own_page(product: Product) -> None:
+    page = sign_in(product)
+    page.goto(f"{product.url}/settings/numbers/add/")
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_label("Phone number").fill("202 555 0171")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Make a link").click()
+    link = page.locator("#link").inner_text().strip()
+
+    outside = product.open(link)
+    outside.get_by_role("button", name="Text me").click()
+    outside.get_by_label("The 6 digits").fill(code_on(product, "+12025550171"))
+    outside.get_by_role("button", name="I agree").click()
+
+    expect(outside.get_by_role("heading", name="You get alerts from Sam")).to_be_visible()
+    assert Number.objects.get(person__name="Ada").is_verified
+
+
+def test_a_person_stops_everything_on_the_public_page(product: Product) -> None:
+    sign_in(product)
+    outside = product.open("/stop/")
+    outside.get_by_label("Phone number").fill("202 555 0110")
+    outside.get_by_role("button", name="Text me a code").click()
+    outside.get_by_label("The 6 digits").fill(code_on(product, NUMBER))
+    outside.get_by_role("button", name="Stop all alerts to this number").click()
+
+    expect(outside.get_by_role("heading", name="No more alerts to this number")).to_be_visible()
+    assert Number.objects.select_related("holder").get().is_opted_out()

@@ -1,8 +1,9 @@
 """Who may open which page: the owner, nobody signed in, a stranger, a login without an account."""
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.views.defaults import server_error
 
 from accounts.models import Account, User
 from alerts.models import Alert
@@ -110,6 +111,13 @@ def test_an_unknown_address_gets_a_page_that_says_so() -> None:
 
     assert response.status_code == 404
     assert "There is nothing here" in response.content.decode()
+
+
+def test_a_fault_on_our_side_gets_a_page_that_needs_nothing() -> None:
+    page = server_error(RequestFactory().get("/")).content.decode()
+
+    assert "Something went wrong on our side" in page
+    assert "<title>Something went wrong · BreakPass</title>" in page
 
 
 def test_the_first_page_tells_what_this_is_and_leads_members_on(browser: Client) -> None:

@@ -115,6 +115,24 @@ def test_the_right_code_verifies(owner: Account, browser: Client) -> None:
     assert Number.objects.get().verified_at == world.NOW
 
 
+def test_an_account_paused_until_verified_is_led_to_a_new_code_and_sends_after_it(
+    owner: Account, browser: Client
+) -> None:
+    owner.is_paused_until_verified = True
+    owner.save()
+    page = browser.get(reverse("start"))
+    assert page.context["steps"][0].state == "next"
+    assert "Sending is paused until your number is verified again." in page.content.decode()
+    assert "Send it by SMS" in browser.get(reverse("person", args=[owner.own_person_id])).content.decode()
+
+    browser.post(reverse("send-code", args=[owner.own_person_id]), {"channel": "sms"})
+    browser.post(reverse("check-code", args=[owner.own_person_id]), {"code": digits()})
+
+    owner.refresh_from_db()
+    assert owner.is_paused_until_verified is False
+    assert browser.get(reverse("start")).context["steps"][0].state == "done"
+
+
 def test_a_wrong_code_says_how_many_tries_are_left_and_the_fifth_voids_it(browser: Client, ada: Person) -> None:
     browser.post(reverse("send-code", args=[ada.pk]), {"channel": "sms"})
     right = digits()
