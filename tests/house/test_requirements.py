@@ -60,7 +60,7 @@ def test_every_direct_dependency_is_locked_and_gives_its_reason() -> None:
     locked = {pin.partition("==")[0] for pin in pins("dev")}
     direct = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     assert [name for name in map(name_of, direct) if name not in locked] == []
-    lines = [line.strip() for line in source.splitlines() if line.strip().startswith('"') and ">=" in line]
+    lines = [line.strip() for line in source.splitlines() if re.match(r"\s*\"[\w.\[\]-]+(>=|==)", line)]
     assert len(lines) == len(direct)
     assert [line for line in lines if not re.search(r'",\s+# \S.{8,}$', line)] == []
 
