@@ -32,20 +32,29 @@ def check_opted_out(number: Number | None) -> None:
 def check_verified(recipient: Recipient) -> Number:
     """The number to reach; RECIPIENT_NOT_VERIFIED while it is pending or paused by the plan."""
     number = recipient.number
-    whose = "This person's" if recipient.was_named else "The owner's"
     if number is None or not number.is_verified:
-        raise Refusal(
-            "RECIPIENT_NOT_VERIFIED",
-            f"{whose} number isn't verified yet.",
-            details={"reason": "pending" if recipient.was_named else "number_not_verified"},
-        )
+        raise not_verified(was_named=recipient.was_named)
     if number.is_over_plan:
         raise Refusal(
             "RECIPIENT_NOT_VERIFIED",
-            f"{whose} number is paused, because the plan allows fewer numbers.",
+            f"{whose(recipient.was_named)} number is paused, because the plan allows fewer numbers.",
             details={"reason": "plan_limit" if recipient.was_named else "number_paused"},
         )
     return number
+
+
+def not_verified(*, was_named: bool) -> Refusal:
+    """RECIPIENT_NOT_VERIFIED for a number that waits for its code; for nobody named: the owner's, even without one."""
+    return Refusal(
+        "RECIPIENT_NOT_VERIFIED",
+        f"{whose(was_named)} number isn't verified yet.",
+        details={"reason": "pending" if was_named else "number_not_verified"},
+    )
+
+
+def whose(was_named: bool) -> str:
+    """Who is meant, at the start of a sentence."""
+    return "This person's" if was_named else "The owner's"
 
 
 def check_channels(plan: Plan, states: Mapping[str, ChannelState]) -> None:

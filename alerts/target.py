@@ -37,7 +37,8 @@ def look_up(account: Account, name: str | None) -> Recipient | Refusal:
     try:
         return people.find_recipient(account, name)
     except Refusal as refusal:
-        return refusal
+        # Nobody was named, so no name is wrong: the owner has no number yet.
+        return refusal if name is not None else rules.not_verified(was_named=False)
 
 
 def label_of(name: str | None, recipient: Recipient) -> str:
