@@ -10,6 +10,7 @@ from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider, TokenStorage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
 
 from accounts.models import Connection
 from alerts.models import Alert
@@ -52,7 +53,7 @@ class Agent:
         self.answers: dict[str, str] = {}
         self.auth = OAuthClientProvider(
             site.endpoint,
-            OAuthClientMetadata(client_name="Python agent", redirect_uris=["http://127.0.0.1:8976/callback"]),
+            OAuthClientMetadata(client_name="Python agent", redirect_uris=[AnyUrl("http://127.0.0.1:8976/callback")]),
             self.memory,
             self.send_to_owner,
             self.take_answer,
@@ -109,7 +110,8 @@ class Agent:
         result = await client.call_tool(tool, arguments)
         assert not result.is_error, result.structured_content
         assert result.structured_content is not None
-        return result.structured_content
+        content: dict[str, Any] = result.structured_content
+        return content
 
     def pick_up(self) -> None:
         """The owner answers the first call and presses 1."""

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def pick_up(site: Site) -> None:
 
 def walk(site: Site, script: str, *arguments: str) -> dict[str, Any]:
     """Run a script to its end; what it said last."""
-    command = [node(), FOLDER / script, site.endpoint, *arguments]
+    command: list[str | Path] = [node(), FOLDER / script, site.endpoint, *arguments]
     with subprocess.Popen(
         command,
         env=environment(),

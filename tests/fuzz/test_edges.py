@@ -49,7 +49,7 @@ def token(load_rates: None, settings: Any) -> Iterator[str]:
 
 @schema.parametrize()
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_nothing_that_is_sent_breaks_us(case: Case, token: str) -> None:
+def test_nothing_that_is_sent_breaks_us(case: "Case[Any]", token: str) -> None:
     headers = {"Authorization": f"Bearer {token}"} if case.path == "/mcp" else {}
     response = case.call(headers=headers)
     assert response.status_code < 500, (response.status_code, response.text[:300])

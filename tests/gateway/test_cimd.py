@@ -190,15 +190,15 @@ def at(web: tuple[int, ssl.SSLContext], path: str, host: str = HOST) -> str:
     return f"https://{host}:{web[0]}{path}"
 
 
-def put(path: str, body: bytes, status: int = 200, **headers: str) -> None:
+def put(path: str, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
     """Serve this."""
-    Handler.answers[path] = (status, {"Content-Type": "application/json", **headers}, body)
+    Handler.answers[path] = (status, {"Content-Type": "application/json", **(headers or {})}, body)
 
 
 def test_a_document_is_read_by_its_hosts_name_and_certificate(
     fetcher: DocumentFetcher, web: tuple[int, ssl.SSLContext]
 ) -> None:
-    put("/c.json?v=1", json.dumps(DOCUMENT).encode(), **{"Cache-Control": "max-age=900"})
+    put("/c.json?v=1", json.dumps(DOCUMENT).encode(), headers={"Cache-Control": "max-age=900"})
     assert fetcher.fetch(at(web, "/c.json?v=1")) == (DOCUMENT, 900)
     assert Handler.asked == [(f"{HOST}:{web[0]}", "/c.json?v=1")]
 
@@ -212,14 +212,14 @@ def test_a_certificate_of_another_host_is_refused(fetcher: DocumentFetcher, web:
 def test_redirects_large_slow_and_strange_documents_are_refused(
     fetcher: DocumentFetcher, web: tuple[int, ssl.SSLContext]
 ) -> None:
-    put("/moved", b"", 302, Location=at(web, "/c.json"))
+    put("/moved", b"", 302, {"Location": at(web, "/c.json")})
     put("/gone", b"{}", 404)
     put("/large", b'"' + b"x" * SIZE_MAX + b'"')
     put("/list", b"[]")
     put("/broken", b"{")
     put("/deep", b"[" * 9_000)
     put("/nul", b'{"client_name":"\\u0000"}')
-    put("/html", b"{}", **{"Content-Type": "text/html"})
+    put("/html", b"{}", headers={"Content-Type": "text/html"})
     put("/slow", b"{}")
     put("/c.json", b"{}")
     started = time.monotonic()
