@@ -17,9 +17,12 @@ from alerts.carriers.base import Outgoing
 from alerts.models import Attempt
 from tests.carrier import FakeCarrier
 from tests.factories import NOW
+from tests.mcp_client import McpClient
 from tests.signing import post_signed
 
 INBOUND = "/webhooks/twilio/inbound"
+MESSAGE = "Checkout is failing."
+TOOLS = {"whatsapp": "send_whatsapp", "sms": "send_sms", "call": "make_call"}
 
 
 @dataclass
@@ -95,3 +98,26 @@ def actions_of(said: HttpResponse) -> list[str]:
 def words_of(said: HttpResponse) -> list[str]:
     """What a call's document says."""
     return [say.text or "" for say in ET.fromstring(said.content.decode()).iter("Say")]
+
+
+def send(mcp: McpClient, channel: str = "sms", **more: Any) -> str:
+    """A direct send; its id."""
+    return str(mcp.call(TOOLS[channel], {"message": MESSAGE, **more})["alert_id"])
+
+
+def start(mcp: McpClient, workflow_id: str, message: str = MESSAGE, **more: Any) -> str:
+    """A workflow; its id."""
+    arguments = {"workflow_id": workflow_id, "message": message, "idempotency_key": "k1", **more}
+    return str(mcp.call("start_workflow", arguments)["alert_id"])
+
+
+def shown(mcp: McpClient, code: str) -> dict[str, Any]:
+    """The alert as the agent gets it now."""
+    [alert] = mcp.call("get_alert_status", {"alert_ids": [code]})["alerts"]
+    return dict(alert)
+
+
+def reads(mcp: McpClient, code: str) -> tuple[str, str, str, bool, bool]:
+    """Status, outcome and its words, whether it has ended, whether it waits for an acknowledgement."""
+    alert = shown(mcp, code)
+    return alert["status"], alert["outcome"], alert["outcome_text"], alert["terminal"], alert["awaiting_ack"]
