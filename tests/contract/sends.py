@@ -10,8 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.locking import locked
 from accounts.models import Account, Connection, Country, Holder, LedgerEntry, Number, Person, Plan, Rate
-from alerts import delivery, outbox
+from alerts import acks, delivery, outbox, sending
 from alerts.carriers.base import Report
 from alerts.models import Alert, Attempt
 from tests.carrier import FakeCarrier
@@ -58,6 +59,11 @@ def switch_off(country: str) -> None:
 def holder_of(person: Person) -> Holder:
     """Who holds a person's number."""
     return Number.objects.select_related("holder").get(person=person).holder
+
+
+def acknowledge(alert: Alert) -> None:
+    """The person acknowledges on the portal, now."""
+    assert acks.acknowledge(alert, via="portal", now=timezone.now()) == "acknowledged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +151,11 @@ class Sender:
 
     def report(self, answer: dict[str, Any], status: str, *, seq: int = 1, **more: Any) -> None:
         """The carrier reports on an attempt."""
-        attempt = Attempt.objects.get(alert=self.alert(answer), seq=seq)
+        self.hear(self.alert(answer), status, seq=seq, **more)
+
+    def hear(self, alert: Alert, status: str, *, seq: int = 1, **more: Any) -> None:
+        """The carrier reports on an attempt of this alert."""
+        attempt = Attempt.objects.get(alert=alert, seq=seq)
         report = Report(source="callback", sid=attempt.carrier_sid, status=status, **more)
         delivery.record(str(attempt.ref), report, now=timezone.now())
 
@@ -165,6 +175,18 @@ class Sender:
         else:
             self.report(answer, "delivered")
         return answer
+
+    def test(self, channel: str, *, arrives: bool) -> Alert:
+        """A setup test from the owner's page, to the owner's number."""
+        with locked(self.account.pk) as account:
+            assert account.own_person is not None
+            alert = sending.start_test(account, account.own_person, channel=channel, now=timezone.now())
+        self.work()
+        if channel == "call":
+            self.hear(alert, "completed" if arrives else "no-answer", sequence=3, duration_s=20 if arrives else None)
+        else:
+            self.hear(alert, "delivered" if arrives else "undelivered", error_code=None if arrives else 30008)
+        return alert
 
     def add(self, name: str, number: str | bool = True) -> Person:
         """Another verified person on the account."""
