@@ -63,6 +63,10 @@ SELECT
     AS carrier_failures,
   (SELECT count(*) FROM alerts_carriercall WHERE created_at > %(breaker)s AND created_at <= %(now)s AND succeeded)
     AS carrier_successes,
+  (SELECT count(*) FROM alerts_carriercall WHERE %(has_carrier_cap)s AND created_at > %(minute)s
+    AND created_at <= %(now)s)
+    + (SELECT count(*) FROM alerts_attempt WHERE %(has_carrier_cap)s AND status = 'scheduled' AND due_at <= %(now)s)
+    AS carrier_load,
   ARRAY(SELECT code FROM alerts_alert WHERE code = ANY(%(names)s))
     || ARRAY(SELECT ack_token FROM alerts_alert WHERE ack_token = ANY(%(names)s)) AS taken_names
 """
@@ -95,6 +99,8 @@ class Counts:
     unbilled: dict[str, Unbilled]
     carrier_failures: int
     carrier_successes: int
+    # Requests of the last minute, and what waits to be sent, of all accounts; 0 unless the installation caps them.
+    carrier_load: int
     taken_names: frozenset[str]
 
 
@@ -110,6 +116,7 @@ def read_counts(account: Account, holder: Holder, *, names: tuple[str, ...] = ()
         "hour": now - HOUR,
         "day": day_start(now),
         "call_horizon": now - LONGEST_DELAY,
+        "has_carrier_cap": settings.CARRIER_REQUESTS_PER_MINUTE > 0,
         "breaker": now - timedelta(seconds=settings.BREAKER_WINDOW_S),
         "per_minute": settings.ACCOUNT_PER_MINUTE,
         "per_hour": settings.ACCOUNT_PER_HOUR,

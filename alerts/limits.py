@@ -14,11 +14,10 @@ from breakpass.errors import Refusal
 from breakpass.times import day_start, seconds_left_of_day, seconds_until
 from workflows.plan import Plan
 
-# Which refusals count for the brake: the caps an agent runs into by sending too much. A busy line, sends on their way
-# and the account's own failures are nobody's haste, and the brake does not feed itself.
+# Which refusals count for the brake: the caps an agent runs into by sending too much. A busy line, sends on their way,
+# the account's own failures and a busy installation are nobody's haste, and the brake does not feed itself.
 BRAKE_REASONS: Final = frozenset(
     {
-        "rate_cap",
         "account_per_minute",
         "account_per_hour",
         "account_per_day",
@@ -31,6 +30,7 @@ BRAKE_REASONS: Final = frozenset(
 HOLDER_CALLS_RETRY_S: Final = 600
 CALL_IN_PROGRESS_RETRY_S: Final = 60
 UNBILLED_BUSY_RETRY_S: Final = 2
+RATE_CAP_RETRY_S: Final = 60
 
 
 def check(
@@ -41,6 +41,7 @@ def check(
     check_account(account, plan, counts, now=now)
     check_holder(account, holder, plan, counts, now=now)
     check_unbilled(plan, counts, now=now)
+    check_installation(counts)
 
 
 def check_test(account: Account, holder: Holder, plan: Plan, counts: Counts, *, now: datetime) -> None:
@@ -137,6 +138,12 @@ def check_unbilled(plan: Plan, counts: Counts, *, now: datetime) -> None:
                 UNBILLED_BUSY_RETRY_S,
                 channel=channel,
             )
+
+
+def check_installation(counts: Counts) -> None:
+    """What the whole installation may ask of the carrier in a minute, if it has a cap: no account's own fault."""
+    if 0 < settings.CARRIER_REQUESTS_PER_MINUTE <= counts.carrier_load:
+        raise limited("rate_cap", "Too many alerts right now.", RATE_CAP_RETRY_S)
 
 
 def over_budget(channel: str, window: str, limit: int, retry_after_s: int) -> Refusal:

@@ -242,6 +242,8 @@ BRAKE_WINDOW_S = env.int("BRAKE_WINDOW_S", default=600)
 BRAKE_PAUSE_S = env.int("BRAKE_PAUSE_S", default=900)
 UNBILLED_PER_HOUR = env.int("UNBILLED_PER_HOUR", default=20)
 UNBILLED_PER_DAY = env.int("UNBILLED_PER_DAY", default=60)
+# What the carrier may be asked for in a minute, over all accounts; 0: no cap (`rate_cap`).
+CARRIER_REQUESTS_PER_MINUTE = env.int("CARRIER_REQUESTS_PER_MINUTE", default=0)
 FAILED_SENDS_NOTICE_AT = env.int("FAILED_SENDS_NOTICE_AT", default=5)
 CHARGE_SPAM_BLOCKS = env.bool("CHARGE_SPAM_BLOCKS", default=True)
 BREAKER_FAILURES = env.int("BREAKER_FAILURES", default=5)
