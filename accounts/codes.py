@@ -85,37 +85,49 @@ def request_code(
 
 
 def check_code(account: Account, number: Number, *, code: str, now: datetime) -> None:
-    """Verify the number with the code that was sent to it. Needs the locked account.
+    """Verify the number with the code that was sent to it. Needs the locked account. Refuses as `prove_code` does."""
+    prove_code(account, number, code=code, now=now)
+    Number.objects.filter(pk=number.pk).update(verified_at=now)
+    number.verified_at = now
+    if account.is_paused_until_verified:
+        account.is_paused_until_verified = False
+        account.save(update_fields=["is_paused_until_verified"])
+
+
+def prove_code(account: Account, number: Number, *, code: str, now: datetime) -> None:
+    """Whoever typed this holds the number; the code is used up. It agrees to nothing: see `check_code` for that.
 
     Refuses CODE_WRONG (details `checks_left`), CODE_VOID (tried five times) and CODE_EXPIRED (too old, used, replaced,
-    or never asked for). A wrong code counts although it is refused; the number itself is never locked.
+    or never asked for). A wrong code counts although it is refused; the number itself is never locked. Needs the locked
+    account.
     """
     require_locked(account)
     holder = lock_holder(number.holder_id)
     newest = VerificationCode.objects.filter(number=number, account=account).order_by("-pk").first()
     if newest is None or newest.expires_at <= now:
         raise Refusal("CODE_EXPIRED", ENDED)
-    if newest.closed_at is not None or _is_before_stop(newest, holder):
+    if newest.closed_at is not None or is_before_stop(newest, holder):
         was_spent = newest.checks >= settings.CODE_CHECKS
         raise Refusal("CODE_VOID", SPENT) if was_spent else Refusal("CODE_EXPIRED", ENDED)
     counted = VerificationCode.objects.filter(pk=newest.pk, closed_at=None, checks__lt=settings.CODE_CHECKS)
     if not counted.update(checks=F("checks") + 1):
         raise Refusal("CODE_VOID", SPENT)
     this_one = VerificationCode.objects.filter(pk=newest.pk)
-    if not hmac.compare_digest(newest.code_hash, _hash_code(holder, code)):
-        checks_left = settings.CODE_CHECKS - newest.checks - 1
-        if checks_left > 0:
-            tries = "1 try" if checks_left == 1 else f"{checks_left} tries"
-            message = f"That code isn't right. {tries} left."
-            raise CountedRefusal("CODE_WRONG", message, details={"checks_left": checks_left})
+    if hmac.compare_digest(newest.code_hash, _hash_code(holder, code)):
         _close(this_one, now)
-        raise CountedRefusal("CODE_VOID", SPENT)
+        return
+    checks_left = settings.CODE_CHECKS - newest.checks - 1
+    if checks_left > 0:
+        tries = "1 try" if checks_left == 1 else f"{checks_left} tries"
+        message = f"That code isn't right. {tries} left."
+        raise CountedRefusal("CODE_WRONG", message, details={"checks_left": checks_left})
     _close(this_one, now)
-    Number.objects.filter(pk=number.pk).update(verified_at=now)
-    number.verified_at = now
-    if account.is_paused_until_verified:
-        account.is_paused_until_verified = False
-        account.save(update_fields=["is_paused_until_verified"])
+    raise CountedRefusal("CODE_VOID", SPENT)
+
+
+def is_before_stop(code: VerificationCode, holder: Holder) -> bool:
+    """Whether the person stopped us after this code was asked for: an old invitation agrees to nothing new."""
+    return holder.opted_out_at is not None and code.created_at <= holder.opted_out_at
 
 
 def _refuse_channel(account: Account, number: Number, holder: Holder, channel: str, now: datetime) -> None:
@@ -154,11 +166,6 @@ def _refuse_within(asked: QuerySet[VerificationCode], *, most: int, window_s: in
     recent = list(newest[:most])
     if len(recent) >= most:
         raise Refusal("RATE_LIMITED", TOO_OFTEN, retry_after_s=seconds_until(recent[-1] + window, now))
-
-
-def _is_before_stop(code: VerificationCode, holder: Holder) -> bool:
-    """Whether the person stopped us after this code was asked for: an old invitation agrees to nothing new."""
-    return holder.opted_out_at is not None and code.created_at <= holder.opted_out_at
 
 
 def _close(codes: QuerySet[VerificationCode], now: datetime) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import F
 
 from accounts.codes import check_code as check_code
+from accounts.codes import prove_code as prove_code
 from accounts.codes import request_code as request_code
 from accounts.e164 import country_of as country_of
 from accounts.e164 import hash_number as hash_number

@@ -68,8 +68,10 @@ def press_key(alert: Alert, *, now: datetime) -> Outcome:
     return acknowledge(alert, via="dtmf", now=now)
 
 
-def stop_number(e164: str, *, via: str, now: datetime) -> None:
+def stop_number(e164: str, *, via: str, now: datetime) -> bool:
     """Opt out whoever holds this number, known to us or not: a number we meet later starts out stopped.
+
+    False when nothing changed.
 
     Looked up by its digits first, because a number from a newer numbering plan may stop us too.
     """
@@ -79,25 +81,26 @@ def stop_number(e164: str, *, via: str, now: datetime) -> None:
             holder = numbers.holder_for(numbers.parse_number(e164))
         except Refusal:
             # No number that we could ever send to.
-            return
-    opt_out(holder.pk, via=via, now=now)
+            return False
+    return opt_out(holder.pk, via=via, now=now)
 
 
-def opt_out(holder_id: int, *, via: str, now: datetime) -> None:
+def opt_out(holder_id: int, *, via: str, now: datetime) -> bool:
     """The person stops everything to this number, from every account. Takes the locks itself, one account at a time.
 
     Open alerts end, what is unsent is released, codes on their way are void, and each owner is told that the person
-    stopped, not what they wrote. Repeatable: a second stop changes nothing. A send that races it finds the stop at its
-    claim, under the holder's lock.
+    stopped, not what they wrote. Repeatable: a second stop changes nothing, and is False. A send that races it finds
+    the stop at its claim, under the holder's lock.
     """
     with transaction.atomic():
         holder = lock_holder(holder_id)
         stopped_before = holder.opted_out_at
-        numbers.opt_out(holder, via=via, now=now)
+        changed = numbers.opt_out(holder, via=via, now=now)
     reached = Number.objects.filter(holder_id=holder_id).values_list("account_id", flat=True)
     for account_id in sorted({*reached, *_with_open_alerts(holder_id)}):
         with locked(account_id) as account:
             _stop_on(account, holder_id, stopped_before, now)
+    return changed
 
 
 def _with_open_alerts(holder_id: int) -> set[int]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.conf import settings
 
+from accounts.codes import is_before_stop
 from accounts.locking import lock_holder, locked
 from accounts.models import Holder, VerificationCode
 from accounts.numbers import reveal
@@ -74,6 +75,9 @@ def claim(code_id: int, now: datetime) -> Outgoing | None:
             .first()
         )
         if code is None or code.sealed is None or code.number is None:
+            return None
+        if is_before_stop(code, lock_holder(code.number.holder_id)):
+            # The stop has not come round to this account yet.
             return None
         VerificationCode.objects.filter(pk=code_id).update(claimed_at=now)
         token, to = code_token(code.pk), reveal(code.number)

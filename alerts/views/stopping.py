@@ -14,7 +14,7 @@ from accounts import numbers
 from accounts.access import client_ip
 from accounts.forms import CodeForm, StopForm
 from accounts.locking import locked
-from accounts.models import Number
+from accounts.models import Account, Number
 from alerts import acks
 from alerts.views.acknowledging import private
 from alerts.views.holder import number_or_404
@@ -42,8 +42,7 @@ def stop(request: HttpRequest) -> HttpResponse:
             if is_throttled(request, "stop", most=ASKED_PER_HOUR):
                 form.add_error(None, TOO_OFTEN)
                 return private(render(request, "alerts/stop.html", {"form": form}, status=429))
-            ours = Number.objects.filter(holder__number_hash=numbers.hash_number(e164)).order_by("-verified_at", "pk")
-            return ask_for_code(request, ours.select_related("holder").first(), form.cleaned_data["channel"])
+            return ask_for_code(request, number_to_stop(e164), form.cleaned_data["channel"])
     return private(render(request, "alerts/stop.html", {"form": form}, status=422 if form.is_bound else 200))
 
 
@@ -58,9 +57,16 @@ def stop_here(request: HttpRequest, token: str) -> HttpResponse:
     return ask_for_code(request, number, "sms")
 
 
+def number_to_stop(e164: str) -> Number | None:
+    """The row through which a number can prove itself: of an account that may send, and not stopped there already."""
+    rows = Number.objects.filter(holder__number_hash=numbers.hash_number(e164)).select_related("holder", "account")
+    going_on = [row for row in rows.order_by("pk") if not row.is_opted_out()]
+    return min(going_on, key=lambda row: row.account.status != Account.Status.ACTIVE, default=None)
+
+
 def ask_for_code(request: HttpRequest, number: Number | None, channel: str) -> HttpResponse:
     """Send the code where there is someone to stop; say nothing of whether there is."""
-    if number is not None and number.holder.opted_out_at is not None and number.is_opted_out():
+    if number is not None and number.is_opted_out():
         number = None
     if number is not None:
         try:
@@ -100,7 +106,7 @@ def stops(number_pk: int, code: str) -> bool:
     now = timezone.now()
     try:
         with locked(number.account_id) as account:
-            numbers.check_code(account, number, code=code, now=now)
+            numbers.prove_code(account, number, code=code, now=now)
     except Refusal:
         return False
     acks.opt_out(number.holder_id, via="page", now=now)
