@@ -7,11 +7,14 @@ from typing import Final
 
 from django.db.models import Q
 
+from accounts.countries import country_names
 from accounts.models import Account, Pause
 from breakpass.errors import Refusal
 
 PAUSED: Final = "Sending is paused right now. Try again later."
 RETRY_AFTER_S: Final = 300
+# What one row holds.
+COUNTRIES_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +55,17 @@ def pause(
 ) -> Pause:
     """Put a stop, or widen one that is open: `destination` takes countries, `account` an account.
 
-    Raises ValueError for an unknown flag and for what does not go with it.
+    Raises ValueError for an unknown flag or country, and for what does not go with the flag.
     """
     listed = {country.upper() for country in countries}
     _check(flag, listed, account)
     held = Pause.objects.filter(flag=flag, account=account, lifted_at=None).order_by("pk").first()
+    joined = " ".join(sorted(listed | set(held.countries.split() if held else ())))
+    if len(joined) > COUNTRIES_CHARS:
+        raise ValueError("that is most of the world: pause `all` instead")
     if held is None:
-        return Pause.objects.create(
-            flag=flag, countries=" ".join(sorted(listed)), account=account, reason=reason[:200], created_at=now
-        )
-    held.countries = " ".join(sorted(listed | set(held.countries.split())))
+        return Pause.objects.create(flag=flag, countries=joined, account=account, reason=reason[:200], created_at=now)
+    held.countries = joined
     held.reason = reason[:200]
     held.save(update_fields=["countries", "reason"])
     return held
@@ -70,7 +74,8 @@ def pause(
 def resume(flag: str, *, now: datetime, countries: Iterable[str] = (), account: Account | None = None) -> bool:
     """Lift a stop; for `destination` only the named countries, if any are. False when there was none."""
     lifted = {country.upper() for country in countries}
-    _check(flag, lifted or {"--"} if flag == "destination" else lifted, account)
+    # Without countries, all destinations are meant.
+    _check(flag, lifted, account, is_whole=not lifted)
     held = list(Pause.objects.filter(flag=flag, account=account, lifted_at=None))
     changed = False
     for stop in held:
@@ -86,10 +91,14 @@ def resume(flag: str, *, now: datetime, countries: Iterable[str] = (), account: 
     return changed
 
 
-def _check(flag: str, countries: set[str], account: Account | None) -> None:
+def _check(flag: str, countries: set[str], account: Account | None, *, is_whole: bool = False) -> None:
     if flag not in Pause.FLAGS:
         raise ValueError(f"the flag is one of {', '.join(Pause.FLAGS)}")
     if (flag == "account") != (account is not None):
         raise ValueError("an account goes with the flag `account`, and only with it")
-    if (flag == "destination") != bool(countries):
+    if (flag == "destination") != bool(countries) and not is_whole:
         raise ValueError("countries go with the flag `destination`, and only with it")
+    # A mistyped country would pause nobody and look as if it had.
+    unknown = sorted(countries - country_names().keys())
+    if unknown:
+        raise ValueError(f"no country has the code {', '.join(unknown)}")

@@ -97,15 +97,17 @@ class AccountAdmin(ReadOnly):
     def pause_sending(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
         """A pause of these accounts."""
         now = timezone.now()
-        for account in queryset:
-            pauses.pause("account", reason=REASON, account=account, now=now)
-        tell(request, queryset.count(), "paused")
+        done = each_locked(
+            queryset, lambda account: bool(pauses.pause("account", reason=REASON, account=account, now=now))
+        )
+        tell(request, done, "paused")
 
     @admin.action(description="Resume sending", permissions=["change"])
     def resume_sending(self, request: HttpRequest, queryset: QuerySet[Account]) -> None:
         """Lift the pause of these accounts."""
         now = timezone.now()
-        tell(request, sum(pauses.resume("account", account=account, now=now) for account in queryset), "resumed")
+        done = each_locked(queryset, lambda account: pauses.resume("account", account=account, now=now))
+        tell(request, done, "resumed")
 
 
 @admin.register(Plan)

@@ -1,17 +1,21 @@
 """The staff admin: no digits, nothing changed by hand, actions through the domain."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts import payments
+from accounts import codes, invites, letters, pauses, payments, standing
 from accounts.locking import locked
 from accounts.models import Account, Number, Payment, User
-from tests.factories import NOW, AccountFactory, PersonFactory, PlanFactory
+from tests.factories import NOW, AccountFactory, ConnectionFactory, PersonFactory, PlanFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +42,37 @@ def shown_models() -> list[str]:
     return [model._meta.model_name or "" for model in ours]
 
 
+def pages() -> Iterator[tuple[str, str]]:
+    """Every list, and the page of one row of every model that has one."""
+    for name in shown_models():
+        yield name, reverse(f"admin:accounts_{name}_changelist")
+        row = apps.get_model("accounts", name)._default_manager.first()
+        if row is not None:
+            yield name, reverse(f"admin:accounts_{name}_change", args=[row.pk])
+
+
+def test_every_page_loads_for_staff_and_tells_no_secret(client: Client, staff: User, load_rates: None) -> None:
+    account = AccountFactory(number="+12025550143", plan=PlanFactory())
+    ConnectionFactory(account=account)
+    number = Number.objects.select_related("holder").get(account=account)
+    with locked(account.pk) as held:
+        payments.record(held, amount_cents=900, method="manual", external_ref="", now=NOW)
+        invites.renew_link(held, number)
+        codes.request_code(held, number, channel="sms", now=NOW)
+        letters.write(held, kind="test", subject="A letter", body="Dear Sam", now=NOW)
+    pauses.pause("account", reason="abuse", account=account, now=NOW)
+    number.refresh_from_db()
+    assert number.invite_token_hash
+    seen = list(pages())
+    assert {name for name, _ in seen} == set(shown_models())
+    assert len(seen) == 2 * len(shown_models())
+    for _, address in seen:
+        page = client.get(address)
+        assert page.status_code == 200
+        told = page.content.decode()
+        assert not any(hidden in told for hidden in ("5550143", number.holder.number_hash, number.invite_token_hash))
+
+
 def test_the_digits_are_on_no_page(client: Client, staff: User, load_rates: None) -> None:
     account = AccountFactory(number="+12025550143")
     number = Number.objects.get(account=account)
@@ -59,9 +94,65 @@ def test_what_only_the_domain_writes_cannot_be_added_by_hand(client: Client, sta
     assert client.get(reverse(f"admin:accounts_{model}_add")).status_code == 403
 
 
-def test_a_stranger_is_sent_to_sign_in(client: Client) -> None:
-    client.force_login(User.objects.create_user("owner@example.com"))
-    assert client.get(reverse("admin:accounts_account_changelist")).status_code == 302
+@pytest.mark.parametrize("who", ["nobody", "owner", "disabled"])
+def test_a_stranger_is_sent_to_sign_in_from_every_page(client: Client, load_rates: None, who: str) -> None:
+    account = AccountFactory(number="+12025550143")
+    if who == "owner":
+        client.force_login(account.members.get().user)
+    elif who == "disabled":
+        client.force_login(User.objects.create_superuser("gone@example.com"))
+        User.objects.filter(email="gone@example.com").update(is_active=False)
+    for address in ["/admin/", *(address for _, address in pages())]:
+        answer = client.get(address)
+        assert (answer.status_code, answer["Location"].split("?")[0]) == (302, "/admin/login/")
+    for action in ("suspend", "close", "pause_sending", "pause_until_verified"):
+        data = {"action": action, "_selected_action": [str(account.pk)]}
+        assert client.post(reverse("admin:accounts_account_changelist"), data).status_code == 302
+    account.refresh_from_db()
+    assert (account.status, account.is_paused_until_verified, account.pauses.count()) == ("active", False, 0)
+
+
+def test_staff_see_and_do_only_what_they_are_allowed_to(client: Client) -> None:
+    account = AccountFactory()
+    user = User.objects.create_user("helper@example.com", is_staff=True)
+    user.user_permissions.add(*Permission.objects.filter(codename__in=["view_account", "view_payment"]))
+    client.force_login(user)
+    assert client.get(reverse("admin:accounts_account_changelist")).status_code == 200
+    assert client.get(reverse("admin:accounts_number_changelist")).status_code == 403
+    data = {"action": "suspend", "_selected_action": [str(account.pk)]}
+    client.post(reverse("admin:accounts_account_changelist"), data)
+    changed = client.post(reverse("admin:accounts_account_change", args=[account.pk]), {"max_price_cents": 1})
+    assert changed.status_code == 403
+    account.refresh_from_db()
+    assert (account.status, account.max_price_cents) == ("active", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "action"),
+    [
+        *(("account", name) for name in ("suspend", "lift_suspension", "close", "pause_until_verified")),
+        *(("account", name) for name in ("pause_sending", "resume_sending")),
+        *(("payment", name) for name in ("confirm", "refuse", "dispute")),
+    ],
+)
+def test_every_action_on_an_account_takes_its_lock(client: Client, staff: User, model: str, action: str) -> None:
+    account = AccountFactory()
+    with locked(account.pk) as held:
+        payment = payments.record(held, amount_cents=900, method="manual", external_ref="", now=NOW)
+    with CaptureQueriesContext(connection) as captured:
+        act(client, model, action, account.pk if model == "account" else payment.pk)
+    locking = [query["sql"] for query in captured.captured_queries if "FOR NO KEY UPDATE" in query["sql"]]
+    assert len(locking) == 1
+    assert f'"accounts_account"."id" = {account.pk}' in locking[0]
+
+
+def test_what_staff_do_to_many_accounts_is_done_to_each(client: Client, staff: User) -> None:
+    accounts = [AccountFactory() for _ in range(3)]
+    with locked(accounts[1].pk) as held:
+        standing.close(held, now=NOW)
+    assert act(client, "account", "suspend", *(each.pk for each in accounts)) == "2 suspended."
+    statuses = [Account.objects.get(pk=each.pk).status for each in accounts]
+    assert statuses == ["suspended", "closed", "suspended"]
 
 
 def test_staff_confirm_a_payment_once(client: Client, staff: User) -> None:
