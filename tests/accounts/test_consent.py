@@ -5,6 +5,7 @@ asked to send and by what it reports.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -19,6 +20,7 @@ from alerts.models import Alert
 from breakpass.errors import Refusal
 from tests.accounts.sides import ADA, OPTED_OUT, Side, newest_digits
 from tests.contract.course import Course, following, send, shown
+from tests.factories import NumberFactory, PersonFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates")]
 
@@ -170,3 +172,57 @@ def test_a_person_removed_and_added_again_is_still_stopped(course: Course, mine:
     course.wait(minutes=5)
     assert course.sent == []
     assert mine.agent.refusal("send_sms", {"message": "Hello.", "recipient": "Ada again"}) == OPTED_OUT
+
+
+# --- how often
+
+
+def asked(course: Course, side: Side) -> str:
+    """The owner asks for an invitation, which leaves at once; what the page says against it, if anything."""
+    address = reverse("send-code", args=[side.number.person_id])
+    answer = side.browser.post(address, {"channel": "sms"}, follow=True)
+    course.run()
+    return " ".join(str(message) for message in answer.context["messages"])
+
+
+def test_one_number_is_asked_once_a_minute_three_times_in_ten_and_ten_times_a_day(course: Course) -> None:
+    side = Side("+12025550143", is_verified=False)
+    assert asked(course, side) == ""
+    course.wait(seconds=59)
+    assert "Too many codes were asked for." in asked(course, side)
+    course.wait(seconds=1)
+    assert asked(course, side) == ""
+    course.wait(minutes=1)
+    assert asked(course, side) == ""
+    course.wait(minutes=7, seconds=59)
+    assert "Too many codes were asked for." in asked(course, side)
+    for _ in range(7):
+        course.wait(minutes=10)
+        assert asked(course, side) == ""
+    course.wait(minutes=10)
+    assert "Too many codes were asked for." in asked(course, side)
+    assert VerificationCode.objects.count() == len(course.sent) == 10
+    # The same number on another account has no allowance of its own; the next UTC day is a new one.
+    other = Side("+12025550144", is_verified=False)
+    assert "Too many codes were asked for." in asked(course, other)
+    course.clock.move_to(timezone.now().replace(hour=0, minute=0) + timedelta(days=1))
+    assert asked(course, other) == ""
+
+
+def test_an_account_and_an_address_have_allowances_of_their_own(course: Course) -> None:
+    side = Side("+12025550143", is_verified=False)
+    for index in range(31):
+        person = PersonFactory(account=side.account, name=f"Person {index}")
+        number = NumberFactory(person=person, e164=f"+1202555{1000 + index}", verified_at=None)
+        side.number_pk = number.pk
+        said = asked(course, side)
+        if index in (19, 29):
+            assert said == ""
+        # Twenty an hour from one address; thirty a day for one account.
+        if index == 20:
+            assert "Too many codes were asked for." in said
+            course.wait(minutes=60)
+            assert asked(course, side) == ""
+        if index == 30:
+            assert "Too many codes were asked for." in said
+    assert VerificationCode.objects.count() == len(course.sent) == 30
