@@ -42,7 +42,9 @@ def take(account: Account, holder: Holder, attempt: Attempt, report: Report, *, 
         move_attempt(attempt, AttemptStatus.SENDING, claimed_at=now)
     is_late = _note_sequence(attempt, report)
     reading = read(report, channel=attempt.channel, was_answered=attempt.answered_at is not None)
-    moved = not is_late and reading.status is not None and _move(attempt, reading, now)
+    # That a call is over holds whatever else was heard before: otherwise it would never end, and its hold never settle.
+    counts = reading.is_over or not is_late
+    moved = counts and reading.status is not None and _move(attempt, reading, now)
     contradicts = not moved and _contradicts(attempt, reading)
     keep(report, fingerprint, now=now, attempt=attempt, moved=moved, is_flagged=contradicts)
     if contradicts:

@@ -224,6 +224,21 @@ def test_a_direct_call_nobody_picks_up_fails_without_a_reason(account: Account) 
     assert (alert.status, alert.failure_code, alert.failure_reason) == ("failed", "NOT_ANSWERED", "")
 
 
+@pytest.mark.parametrize("first", ["initiated", "ringing"])
+@pytest.mark.parametrize(
+    ("word", "status", "charged"), [("completed", "answered", 12), ("busy", "busy", 4), ("no-answer", "no_answer", 4)]
+)
+def test_the_end_of_a_call_counts_even_when_its_sequence_number_comes_late(
+    account: Account, first: str, word: str, status: str, charged: int
+) -> None:
+    alert = start(account, Step(0, "call"))
+    hear(first_of(alert), first, sequence=3)
+    hear(first_of(alert), word, sequence=2, duration_s=8 if word == "completed" else None)
+    attempt = first_of(alert)
+    assert (attempt.status, attempt.charged_cents, attempt.due_at) == (status, charged, None)
+    assert money_of(account)[1] == 0
+
+
 def test_case_14_call_events_backwards_read_as_answered_and_charge_once(account: Account) -> None:
     alert = start(account, Step(0, "call"))
     for status, sequence in (("completed", 3), ("in-progress", 2), ("ringing", 1), ("initiated", 0)):
