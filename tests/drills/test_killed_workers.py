@@ -109,15 +109,8 @@ def alert(account: Account) -> Alert:
 
 def start_worker(alert: Alert, mode: str, twilio: Twilio) -> "subprocess.Popen[str]":
     """A process of its own that sends the alert's attempt, on this test's database."""
-    database = connection.settings_dict
-    host = database["HOST"] or ""
-    at = f"{database['USER']}:{database['PASSWORD']}@" if database["USER"] else ""
-    # A socket directory goes into the query of the address, as django-environ reads it.
-    url = (
-        f"postgres://{at}/{database['NAME']}?host={host}"
-        if host.startswith("/")
-        else f"postgres://{at}{host}:{database['PORT']}/{database['NAME']}"
-    )
+    # The very server that this run is on, in whatever form its address has; only the database is the test's own.
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path="/" + connection.settings_dict["NAME"]).geturl()
     environment = {
         **os.environ,
         **SENDERS,
