@@ -27,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username)
 
 
-class User(AbstractBaseUser, PermissionsMixin):
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # the toolkit has no types
     """Someone who signs in: an owner or a member of an account, or staff. `is_active=False` is a disabled login."""
 
     email = models.EmailField(max_length=254, unique=True)
