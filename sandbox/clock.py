@@ -135,6 +135,11 @@ class Clock:
                 heapq.heapify(self._jobs)
             mine[0].run()
 
+    def next_due_at(self) -> datetime | None:
+        """When the next job is due; None when nothing is to come."""
+        with self._changed:
+            return self._jobs[0].due_at if self._jobs else None
+
     def _pop_due(self, until_at: datetime) -> Job | None:
         with self._changed:
             if not self._jobs or self._jobs[0].due_at > until_at:
