@@ -51,11 +51,6 @@ def change_rate(country: str, channel: str, **changes: Any) -> None:
     assert Rate.objects.filter(country_id=country, channel=channel).update(**changes) == 1
 
 
-def switch_off(country: str) -> None:
-    """Take a country out of the offer."""
-    assert Country.objects.filter(code=country).update(is_offered=False) == 1
-
-
 def holder_of(person: Person) -> Holder:
     """Who holds a person's number."""
     return Number.objects.select_related("holder").get(person=person).holder

@@ -11,6 +11,7 @@ from time_machine import TimeMachineFixture
 from accounts.models import CapHit
 from alerts.models import Alert
 from tests.contract import sends
+from tests.contract.limited import limited, moved, refused_until, send_many
 from tests.contract.sends import TOOLS, Sender
 from tests.factories import NOW, AccountFactory
 from tests.mcp_client import McpClient, issue_token
@@ -23,40 +24,6 @@ GONE_WRONG = (
     "again later."
 )
 BUSY = "Other sends from this account are still on their way. Try again in a moment."
-BRAKED = "This agent connection is paused for sending too fast."
-
-
-def limited(reason: str, message: str, wait: int, **details: Any) -> dict[str, Any]:
-    """A RATE_LIMITED error."""
-    return {
-        "code": "RATE_LIMITED",
-        "message": message,
-        "retry_after_s": wait,
-        "details": {"reason": reason, **details},
-    }
-
-
-def send_many(sender: Sender, count: int, tool: str = "send_sms", **more: Any) -> None:
-    """So many different sends that arrive."""
-    for _ in range(count):
-        sender.deliver(tool, message=f"Number {Alert.objects.count()}.", **more)
-
-
-def moved(sender: Sender, count: int, *, by: timedelta) -> None:
-    """Make the newest alerts of the account so much older, as if they had been sent then."""
-    for alert in Alert.objects.filter(account=sender.account).order_by("-pk")[:count]:
-        Alert.objects.filter(pk=alert.pk).update(created_at=alert.created_at - by)
-
-
-def refused_until(
-    sender: Sender, clock: TimeMachineFixture, error: dict[str, Any], tool: str = "send_sms", **more: Any
-) -> None:
-    """The send is refused so until the very second that the refusal names."""
-    assert sender.refused(tool, **more) == error
-    clock.shift(timedelta(seconds=error["retry_after_s"] - 1))
-    assert sender.refused(tool, **more)["retry_after_s"] == 1
-    clock.shift(S)
-    assert sender.send(tool, **more)["status"] == "queued"
 
 
 def test_the_limits_of_a_new_installation_are_the_seeds(settings: Settings) -> None:
@@ -267,69 +234,6 @@ def test_an_installation_may_cap_what_the_carrier_is_asked_for_in_a_minute(
     clock.shift(40 * S)
     assert sender.send("send_sms")["status"] == "queued"
     assert sender.status(waiting)["status"] == "sent"
-
-
-def test_three_caps_in_ten_minutes_pause_the_connection_for_fifteen(
-    sender: Sender, settings: Settings, client: Client, clock: TimeMachineFixture
-) -> None:
-    settings.ACCOUNT_PER_HOUR = 1
-    send_many(sender, 1)
-    for _ in range(3):
-        assert sender.refused("send_sms")["details"] == {"reason": "account_per_hour"}
-        clock.shift(4 * M + 59 * S)
-    assert list(CapHit.objects.values_list("reason", flat=True)) == ["account_per_hour"] * 3
-    braked_for = 15 * 60 - (4 * 60 + 59)
-    for tool in TOOLS:
-        assert sender.refused(tool) == limited("runaway_brake", BRAKED, braked_for)
-    assert CapHit.objects.count() == 3
-    other = McpClient(client, issue_token(sender.account, client_name="Another agent"))
-    assert other.refusal("send_sms", sender.arguments("send_sms"))["details"] == {"reason": "account_per_hour"}
-    settings.ACCOUNT_PER_HOUR = 100
-    refused_until(sender, clock, limited("runaway_brake", BRAKED, braked_for))
-
-
-def test_reading_and_cancelling_go_on_while_the_brake_holds(sender: Sender, settings: Settings) -> None:
-    started = sender.send("start_workflow")
-    settings.ACCOUNT_PER_HOUR = 1
-    for _ in range(3):
-        sender.refused("send_sms")
-    assert sender.refused("send_sms")["details"] == {"reason": "runaway_brake"}
-    assert sender.status(started)["status"] == "queued"
-    assert sender.mcp.call("cancel_alert", {"alert_id": started["alert_id"]})["status"] == "cancelled"
-
-
-def test_caps_that_lie_ten_minutes_apart_brake_nothing(
-    sender: Sender, settings: Settings, clock: TimeMachineFixture
-) -> None:
-    settings.ACCOUNT_PER_HOUR = 1
-    send_many(sender, 1)
-    for _ in range(4):
-        assert sender.refused("send_sms")["details"] == {"reason": "account_per_hour"}
-        clock.shift(5 * M)
-    assert sender.connection().braked_until is None
-
-
-def test_the_persons_own_caps_brake_as_well_but_never_on_a_paid_plan(sender: Sender, settings: Settings) -> None:
-    settings.HOLDER_ALERTS_PER_HOUR = 1
-    sender.pay_for_plan()
-    send_many(sender, 1)
-    for _ in range(5):
-        assert sender.refused("send_sms")["details"] == {"reason": "holder_per_hour"}
-    assert (CapHit.objects.count(), sender.connection().braked_until) == (0, None)
-    sender.set(plan=None)
-    for _ in range(3):
-        assert sender.refused("send_sms")["details"] == {"reason": "holder_per_hour"}
-    assert sender.refused("send_sms")["details"] == {"reason": "runaway_brake"}
-
-
-def test_a_busy_line_and_sends_on_their_way_brake_nothing(sender: Sender, settings: Settings) -> None:
-    settings.UNBILLED_PER_HOUR = 1
-    sender.send("make_call")
-    sender.send("send_sms")
-    for _ in range(4):
-        assert sender.refused("make_call", message="Again.")["details"] == {"reason": "call_in_progress"}
-        assert sender.refused("send_sms", message="Again.")["details"]["reason"] == "unbilled_send_busy"
-    assert (CapHit.objects.count(), sender.connection().braked_until) == (0, None)
 
 
 def test_a_replay_is_no_send_and_meets_no_limit(sender: Sender, settings: Settings) -> None:
