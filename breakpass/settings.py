@@ -1,4 +1,7 @@
-"""All settings, from the environment (docs/operations.md lists them). Defaults run a development machine."""
+"""All settings, from the environment (docs/operations.md lists them). Defaults run a development machine.
+
+One file, longer than others may be: a setting is looked for here, and nowhere else.
+"""
 
 import sys
 from pathlib import Path
@@ -27,7 +30,6 @@ def setting(name: str, default: str = "") -> str:
 # --- where we are -----------------------------------------------------------------------------------------------
 ENVIRONMENT = setting("ENVIRONMENT", "development")
 PRODUCTION = ENVIRONMENT == "production"
-TESTING = "pytest" in sys.modules
 DEBUG = env.bool("DEBUG", default=False)
 ALLOW_TEST_COMMANDS = not PRODUCTION or env.bool("ALLOW_TEST_COMMANDS", default=False)
 PORT = env.int("PORT", default=8000)
@@ -64,7 +66,6 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.google",
     "oauth2_provider",
-    "rest_framework",
     "django_htmx",
     "csp",
 ]
