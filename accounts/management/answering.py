@@ -1,8 +1,9 @@
 """What all commands of staff share: JSON on standard output, a sentence on standard error, an account by e-mail."""
 
 import json
+from argparse import ArgumentTypeError
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.management import CommandError
@@ -12,6 +13,9 @@ from django.utils import timezone
 from accounts.models import Account
 from breakpass.errors import Refusal
 from breakpass.nudge import wait_for_nudges
+
+# A million dollars. More is a slip of the finger, and a few digits more would not fit the columns.
+MAX_CENTS: Final = 100_000_000
 
 
 class AnsweringCommand(BaseCommand):
@@ -30,6 +34,17 @@ class AnsweringCommand(BaseCommand):
     def answer(self, options: dict[str, Any], now: datetime) -> dict[str, Any]:
         """Do it; what it returns is printed."""
         raise NotImplementedError
+
+
+def cents(text: str) -> int:
+    """An option's amount in whole US cents; what the least one may be is for the domain to say."""
+    try:
+        amount = int(text)
+    except ValueError:
+        amount = MAX_CENTS + 1
+    if amount > MAX_CENTS:
+        raise ArgumentTypeError(f"Write whole US cents, at most {MAX_CENTS}.")
+    return amount
 
 
 def refuse_in_production(what: str) -> None:

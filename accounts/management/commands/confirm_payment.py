@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts import payments
 from accounts.locking import locked
-from accounts.management.answering import AnsweringCommand, account_by_email
+from accounts.management.answering import AnsweringCommand, account_by_email, cents
 from accounts.models import Account, Payment
 from breakpass.errors import Refusal
 
@@ -20,7 +20,7 @@ class Command(AnsweringCommand):
         """Whose payment, and which one."""
         parser.add_argument("email")
         parser.add_argument("--payment", type=int, metavar="ID", help="needed when several wait")
-        parser.add_argument("--amount-cents", type=int, help="a payment that was not asked for; needs --reference")
+        parser.add_argument("--amount-cents", type=cents, help="a payment that was not asked for; needs --reference")
         parser.add_argument("--reference", help="the bank's or provider's own id of the payment")
 
     def answer(self, options: dict[str, Any], now: datetime) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts.enrolling import Owner, enrol_owner
-from accounts.management.answering import AnsweringCommand, refuse_in_production
+from accounts.management.answering import AnsweringCommand, cents, refuse_in_production
 
 SKIPS = ("verified", "paid", "residence", "balance_cents")
 
@@ -24,7 +24,7 @@ class Command(AnsweringCommand):
         parser.add_argument("--paid", action="store_true", help="as if a first payment was confirmed")
         parser.add_argument("--plan", help="a plan's name, such as Free or Plus")
         parser.add_argument("--residence", help="ISO code of the country the owner lives in")
-        parser.add_argument("--balance-cents", type=int, help="what can be spent afterwards, in US cents")
+        parser.add_argument("--balance-cents", type=cents, help="what can be spent afterwards, in US cents")
 
     def answer(self, options: dict[str, Any], now: datetime) -> dict[str, Any]:
         """The account's id, its login's address and the owner's name."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts import rates
-from accounts.management.answering import AnsweringCommand
+from accounts.management.answering import AnsweringCommand, cents
 from accounts.models import Rate
 
 
@@ -18,8 +18,8 @@ class Command(AnsweringCommand):
         """Where, and what to change."""
         parser.add_argument("country", help="ISO code, such as US")
         parser.add_argument("channel", choices=Rate.Channel.values)
-        parser.add_argument("--price-cents", type=int)
-        parser.add_argument("--reduced-cents", type=int, help="of a call that nobody picks up")
+        parser.add_argument("--price-cents", type=cents)
+        parser.add_argument("--reduced-cents", type=cents, help="of a call that nobody picks up")
         parser.add_argument("--status", choices=Rate.Status.values)
 
     def answer(self, options: dict[str, Any], now: datetime) -> dict[str, Any]:
