@@ -117,13 +117,6 @@ def refuse_channel(
     return Refusal("CHANNEL_UNAVAILABLE", sentence, details=details)
 
 
-def message_channel(states: Mapping[str, ChannelState], holder: Holder) -> str | None:
-    """The channel of a message step: WhatsApp unless the number is known not to have it, else SMS where offered."""
-    if states["whatsapp"].is_available and holder.whatsapp != Holder.Whatsapp.NO:
-        return "whatsapp"
-    return "sms" if states["sms"].is_available else None
-
-
 def _why_not_offered(channel: str, rates: Rates) -> str | None:
     """What the country and this installation lack, the widest reason first."""
     if not rates.is_reached:

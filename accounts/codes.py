@@ -20,6 +20,7 @@ from accounts.standing import refuse_inactive
 from breakpass.errors import Refusal
 from breakpass.ids import keyed_hash, new_digits
 from breakpass.nudge import nudge
+from breakpass.text import rejection
 from breakpass.times import day_start, seconds_left_of_day, seconds_until
 
 SEND_CODE: Final = "alerts.send_code"
@@ -50,10 +51,8 @@ def request_code(
     require_locked(account)
     refuse_inactive(account)
     if channel == VerificationCode.Channel.CALL and not by_holder:
-        raise Refusal(
-            "CONTENT_REJECTED",
-            "Only the person who holds the number can ask for a call, on their own page.",
-            details={"field": "channel", "rule": "format"},
+        raise rejection(
+            "channel", "format", "Only the person who holds the number can ask for a call, on their own page."
         )
     holder = lock_holder(number.holder_id)
     number.holder = holder

@@ -4,8 +4,8 @@ import phonenumbers
 from django.conf import settings
 from phonenumbers import PhoneNumberType
 
-from breakpass.errors import Refusal
 from breakpass.ids import keyed_hash
+from breakpass.text import rejection
 
 # Calls to these cost their owner's caller extra, or reach a machine.
 REFUSED_TYPES = frozenset(
@@ -22,15 +22,17 @@ def parse_number(raw: str, *, default_country: str = "") -> str:
     try:
         parsed = phonenumbers.parse(raw, default_country.upper() or None)
     except phonenumbers.NumberParseException:
-        raise _bad_number("Enter a phone number with + and its country code.") from None
+        raise rejection("number", "format", "Enter a phone number with + and its country code.") from None
     is_known = phonenumbers.is_valid_number(parsed)
     if not is_known and (settings.PRODUCTION or not phonenumbers.is_possible_number(parsed)):
-        raise _bad_number("This isn't a phone number that can be reached. Check its digits.")
+        raise rejection("number", "format", "This isn't a phone number that can be reached. Check its digits.")
     e164 = str(phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164))
     if not country_of(e164) or phonenumbers.number_type(parsed) in REFUSED_TYPES:
-        raise _bad_number("This kind of number can't get alerts. Use a mobile or landline number.")
+        raise rejection("number", "format", "This kind of number can't get alerts. Use a mobile or landline number.")
     if e164 in _own_senders():
-        raise _bad_number(f"This is one of {settings.SERVICE_NAME}'s own numbers. Enter the person's number.")
+        raise rejection(
+            "number", "format", f"This is one of {settings.SERVICE_NAME}'s own numbers. Enter the person's number."
+        )
     return e164
 
 
@@ -57,7 +59,3 @@ def mask(e164: str) -> str:
 
 def _own_senders() -> set[str]:
     return {settings.TWILIO_SMS_FROM, settings.TWILIO_WHATSAPP_FROM, settings.TWILIO_VOICE_FROM}
-
-
-def _bad_number(message: str) -> Refusal:
-    return Refusal("CONTENT_REJECTED", message, details={"field": "number", "rule": "format"})

@@ -16,8 +16,7 @@ from accounts import ledger, payments, people, plans, preferences
 from accounts.locking import locked
 from accounts.models import Account, Number, Person, User
 from accounts.numbers import add_number, hash_number, parse_number
-from breakpass.errors import Refusal
-from breakpass.text import check_name, clean_name
+from breakpass.text import check_name, clean_name, rejection
 
 FIRST_PAYMENT_CENTS: Final = 2500
 
@@ -45,8 +44,7 @@ def enrol_owner(owner: Owner, *, now: datetime) -> tuple[Account, str]:
     try:
         validate_email(email)
     except ValidationError:
-        message = "Enter an e-mail address."
-        raise Refusal("CONTENT_REJECTED", message, details={"field": "email", "rule": "format"}) from None
+        raise rejection("email", "format", "Enter an e-mail address.") from None
     name = clean_name(owner.name)
     check_name(name, field="owner_name")
     e164 = parse_number(owner.number)

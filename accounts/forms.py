@@ -61,12 +61,6 @@ class NumberForm(PageForm):
     )
 
 
-class OwnNumberForm(NumberForm):
-    """The owner's own number."""
-
-    field_order = ("country", "number")
-
-
 class StopForm(NumberForm):
     """The number that shall get no more alerts, and how its code should come."""
 

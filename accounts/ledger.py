@@ -17,6 +17,7 @@ from accounts.models import Account, LedgerEntry
 from breakpass.errors import Refusal
 from breakpass.times import day_start
 
+# How entries about an alert's attempt are named; `Attempt.ledger_ref` adds its own id.
 ATTEMPT_REF = "attempt:"
 
 

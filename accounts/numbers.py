@@ -18,7 +18,7 @@ from accounts.e164 import parse_number as parse_number
 from accounts.locking import lock_holder, require_locked
 from accounts.models import Account, Holder, Number, Person
 from accounts.sealing import seal, unseal
-from breakpass.errors import Refusal
+from breakpass.text import rejection
 
 
 def reveal(number: Number) -> str:
@@ -44,9 +44,13 @@ def add_number(account: Account, person: Person, *, e164: str, now: datetime) ->
     holder = holder_for(e164)
     for taken in Number.objects.filter(account=account).values("person_id", "holder_id"):
         if taken["person_id"] == person.pk:
-            raise _taken("This person has a number already. Remove the person first to give them another one.")
+            raise rejection(
+                "number",
+                "format",
+                "This person has a number already. Remove the person first to give them another one.",
+            )
         if taken["holder_id"] == holder.pk:
-            raise _taken("This number is on your account already.")
+            raise rejection("number", "format", "This number is on your account already.")
     number = Number.objects.create(account=account, person=person, holder=holder, sealed=seal(e164), created_at=now)
     recount_plan(account, now=now)
     number.refresh_from_db(fields=["is_over_plan"])
@@ -80,7 +84,3 @@ def opt_out(holder: Holder, *, via: str, now: datetime) -> bool:
     kept.opted_out_via = holder.opted_out_via = via
     kept.save(update_fields=["opted_out_at", "opted_out_via"])
     return True
-
-
-def _taken(message: str) -> Refusal:
-    return Refusal("CONTENT_REJECTED", message, details={"field": "number", "rule": "format"})

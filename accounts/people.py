@@ -47,6 +47,11 @@ def shown_name(account: Account, person: Person) -> str:
     return person.name or "Previous number"
 
 
+def label_of(name: str | None, shown: str) -> str:
+    """What answers show for whoever was asked for by `name`: `owner` when that was the word, else the saved name."""
+    return OWNER if name is not None and _folded(name) == OWNER else shown
+
+
 def list_recipients(account: Account) -> list[Recipient]:
     """Everyone on the account, the owner first, then in the order they came, with number and holder. One query."""
     people = account.people.filter(removed_at=None).select_related("number__holder").order_by("created_at", "pk")

@@ -4,8 +4,7 @@ from datetime import datetime
 
 from accounts.countries import country_names
 from accounts.models import Account
-from breakpass.errors import Refusal
-from breakpass.text import check_name, clean_name
+from breakpass.text import check_name, clean_name, rejection
 
 
 def set_preferences(account: Account, *, owner_name: str, timezone: str, max_price_cents: int | None) -> None:
@@ -25,7 +24,7 @@ def set_preferences(account: Account, *, owner_name: str, timezone: str, max_pri
 def confirm_residence(account: Account, *, country: str, now: datetime) -> None:
     """The owner says where they live (behaviour, Setup: blocker `residence_needed`). Needs the locked account."""
     if country not in country_names():
-        raise Refusal("CONTENT_REJECTED", "Choose a country.", details={"field": "residence", "rule": "format"})
+        raise rejection("residence", "format", "Choose a country.")
     account.residence = country
     account.residence_confirmed_at = now
     account.save(update_fields=["residence", "residence_confirmed_at"])

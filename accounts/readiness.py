@@ -49,15 +49,10 @@ def check_ready(account: Account, *, is_verified: bool = False) -> None:
     raise Refusal("SETUP_INCOMPLETE", f"Setup isn't finished. {missing[0]['message']}", details=details)
 
 
-def blockers(account: Account, *, with_links: bool = True) -> list[dict[str, str]]:
+def blockers(account: Account) -> list[dict[str, str]]:
     """What still blocks sending, in order: payment, residence, verification. Links only once payment is there."""
     is_verified = Number.objects.filter(account=account, verified_at__isnull=False).exists()
-    return _blockers(account, is_verified=is_verified, with_links=with_links)
-
-
-def account_state(account: Account) -> str:
-    """Where the account is in setup, as agents see it (seed 001, `account_state`; behaviour, Accounts)."""
-    return _state(account, blockers(account))
+    return _blockers(account, is_verified=is_verified)
 
 
 def setup_url() -> str:
@@ -98,7 +93,7 @@ def setup_status(account: Account, *, is_connected: bool, max_chars: MaxChars, n
     return answer
 
 
-def _blockers(account: Account, *, is_verified: bool, with_links: bool = True) -> list[dict[str, str]]:
+def _blockers(account: Account, *, is_verified: bool) -> list[dict[str, str]]:
     codes = []
     if account.first_payment_at is None:
         codes.append("payment_needed")
@@ -112,13 +107,14 @@ def _blockers(account: Account, *, is_verified: bool, with_links: bool = True) -
         if code == "verification_needed" and is_verified:
             message = VERIFY_AGAIN
         blocker = {"code": code, "message": message}
-        if with_links and account.first_payment_at is not None:
+        if account.first_payment_at is not None:
             blocker["action_url"] = f"{setup_url()}#{place}"
         found.append(blocker)
     return found
 
 
 def _state(account: Account, missing: list[dict[str, str]]) -> str:
+    """Where the account is in setup, as agents see it (seed 001, `account_state`; behaviour, Accounts)."""
     if account.status != Account.Status.ACTIVE:
         return "suspended"
     if not missing:

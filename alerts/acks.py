@@ -72,9 +72,8 @@ def stop_number(e164: str, *, via: str, now: datetime) -> bool:
     """Opt out whoever holds this number, known to us or not: a number we meet later starts out stopped.
 
     False when nothing changed.
-
-    Looked up by its digits first, because a number from a newer numbering plan may stop us too.
     """
+    # By its digits first: a number from a newer numbering plan than ours may stop us too.
     holder = Holder.objects.filter(number_hash=numbers.hash_number(e164)).first()
     if holder is None:
         try:

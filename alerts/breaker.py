@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Count, Q
 
 from alerts.models import CarrierCall
 from breakpass.errors import Refusal
@@ -18,18 +17,9 @@ def note(channel: str, *, succeeded: bool, now: datetime) -> None:
     CarrierCall.objects.create(channel=channel, succeeded=succeeded, created_at=now)
 
 
-def is_tripped(*, failures: int, successes: int) -> bool:
-    """The rule, over what was counted in the window: enough failures, and nothing succeeded."""
+def is_open(*, failures: int, successes: int) -> bool:
+    """Whether it is open: enough failures in the last `BREAKER_WINDOW_S` seconds (`alerts.counts`), no success."""
     return successes == 0 and failures >= settings.BREAKER_FAILURES
-
-
-def is_open(now: datetime) -> bool:
-    """Whether the carrier failed `BREAKER_FAILURES` times within `BREAKER_WINDOW_S` seconds and nothing succeeded."""
-    since = now - timedelta(seconds=settings.BREAKER_WINDOW_S)
-    counted = CarrierCall.objects.filter(created_at__gt=since, created_at__lte=now).aggregate(
-        failures=Count("pk", filter=Q(succeeded=False)), successes=Count("pk", filter=Q(succeeded=True))
-    )
-    return is_tripped(failures=counted["failures"], successes=counted["successes"])
 
 
 def refusal() -> Refusal:
@@ -39,12 +29,6 @@ def refusal() -> Refusal:
         "The delivery network isn't working right now. Try again in 30 seconds.",
         retry_after_s=RETRY_AFTER_S,
     )
-
-
-def check(now: datetime) -> None:
-    """Refuse while the breaker is open. One query."""
-    if is_open(now):
-        raise refusal()
 
 
 def prune(now: datetime) -> int:

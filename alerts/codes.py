@@ -24,8 +24,6 @@ from alerts.readings import read
 from alerts.states import AttemptStatus
 from alerts.wording import in_use
 
-__all__ = ["VerificationCode", "forget", "read_out", "record", "send", "waiting_ids"]
-
 MINUTES = settings.CODE_TTL_S // 60
 # A code is read out twice, digit by digit.
 TIMES_READ = 2

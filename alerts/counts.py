@@ -9,13 +9,13 @@ from django.conf import settings
 from django.db import connection
 
 from accounts.models import Account, Holder
+from accounts.rates import CHANNELS
 from breakpass.times import day_start
 
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
 # A call goes at most this long after it was planned: a workflow's last minute and its grace.
 LONGEST_DELAY: Final = timedelta(hours=26)
-CHANNELS: Final = ("whatsapp", "sms", "call")
 
 # `…_full_at` is when the n-th newest row of a sliding window of n was made: there is room once it has left the window.
 SQL: Final = """

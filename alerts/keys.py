@@ -57,6 +57,6 @@ def find_duplicate(account: Account, mark: str, *, now: datetime) -> Alert | Non
     return account.alerts.filter(fingerprint=mark, created_at__gte=since).order_by("-created_at", "-pk").first()
 
 
-def forget_old(now: datetime) -> int:
+def prune(now: datetime) -> int:
     """Delete keys whose 24 hours are over; how many there were."""
     return IdempotencyKey.objects.filter(created_at__lte=now - KEY_LIFETIME).delete()[0]

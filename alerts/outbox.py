@@ -1,4 +1,4 @@
-"""The queue that is the `Attempt` table: waking a worker, finding what is due, and the sweep that makes sure."""
+"""The queue that is the `Attempt` table: finding what is due, and the sweep that makes sure."""
 
 import logging
 from collections.abc import Callable
@@ -9,15 +9,12 @@ from pathlib import Path
 from django.core.cache import cache
 from django.db import DatabaseError
 
-from alerts import breaker, codes, delivery
+from accounts.models import VerificationCode
+from alerts import breaker, codes, delivery, keys
 from alerts.carriers import templates
 from alerts.carriers.base import Carrier, Template
 from alerts.carriers.current import current
-from alerts.claiming import claim
-from alerts.models import Alert, Attempt, IdempotencyKey
-from alerts.waking import wake
-
-__all__ = ["SweepReport", "claim", "due_ids", "sweep", "wake"]
+from alerts.models import Alert, Attempt
 
 logger = logging.getLogger(__name__)
 BATCH = 200
@@ -25,7 +22,6 @@ BATCH = 200
 PASS_FOR = timedelta(seconds=20)
 # A row that cannot be dealt with is looked at again then: it must not stand before the others every second.
 SET_ASIDE_FOR = timedelta(minutes=1)
-KEYS_KEPT_FOR = timedelta(hours=25)
 PRUNE_EVERY_S = 3600
 TEMPLATES: tuple[Template, ...] = ("alert", "alert_ack")
 
@@ -69,7 +65,7 @@ def sweep(now: datetime, *, carrier: Carrier | None = None, clock: Callable[[], 
         report.expired += _alone(report, alert_id, lambda pk: delivery.expire(pk, clock()), of=Alert)
     for code_id in codes.waiting_ids(now, BATCH):
         report.codes += _alone(
-            report, code_id, lambda pk: codes.send(pk, clock(), carrier=carrier, clock=clock), of=codes.VerificationCode
+            report, code_id, lambda pk: codes.send(pk, clock(), carrier=carrier, clock=clock), of=VerificationCode
         )
     # So that a tool can refuse by the cache alone, before anything is accepted (TEMPLATE_MISMATCH).
     for template in TEMPLATES:
@@ -116,6 +112,6 @@ def _prune(now: datetime) -> None:
             return
         breaker.prune(now)
         codes.forget(now)
-        IdempotencyKey.objects.filter(created_at__lt=now - KEYS_KEPT_FOR).delete()
+        keys.prune(now)
     except Exception as error:
         logger.error("sweep: pruning failed: %s", where(error))

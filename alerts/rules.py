@@ -78,7 +78,7 @@ def check_template(plan: Plan) -> None:
 
 def check_carrier(counts: Counts) -> None:
     """PROVIDER_ERROR while the carrier only fails (behaviour, Limits)."""
-    if breaker.is_tripped(failures=counts.carrier_failures, successes=counts.carrier_successes):
+    if breaker.is_open(failures=counts.carrier_failures, successes=counts.carrier_successes):
         raise breaker.refusal()
 
 

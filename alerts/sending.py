@@ -19,7 +19,7 @@ from alerts.fields import Fields
 from alerts.models import Alert
 from alerts.rules import as_code, not_on_account
 from alerts.states import AlertStatus
-from alerts.target import OWNER, Target, look_up, reach
+from alerts.target import Target, look_up, reach
 from breakpass.errors import Refusal
 from workflows import planning, saved
 
@@ -178,7 +178,7 @@ def canonical(said: Fields, recipient: str | None, *, requires_ack: bool | None)
     """What makes two requests the same: the cleaned arguments with their defaults (behaviour, Idempotency)."""
     asked: dict[str, Any] = {
         "message": said.message,
-        "recipient": (recipient or OWNER).strip().casefold(),
+        "recipient": (recipient or people.OWNER).strip().casefold(),
         "agent_name": said.agent_name,
         "use_case": said.use_case,
         "event_reference": said.event_reference,

@@ -11,7 +11,6 @@ from breakpass.ids import sha256_hex
 
 A = states.AttemptStatus
 KINDS = {"message": "Message", "fallback": "SMS fallback", "call": "Call"}
-SINGLE = {"whatsapp": "WhatsApp message", "sms": "Text message", "call": "Phone call"}
 STATUS_WORDS = {
     A.SCHEDULED: "Planned",
     A.SENDING: "Sending",
@@ -51,8 +50,7 @@ class ShownAttempt:
     channel: str
     status: str
     tone: str
-    at: datetime | None
-    at_says: str
+    at: datetime
     why: str
     charged_cents: int
     is_planned: bool
@@ -102,22 +100,18 @@ def shown_alert(alert: Alert, attempts: Sequence[Attempt]) -> ShownAlert:
 
 
 def title_of(alert: Alert) -> str:
-    """What kind of alert it is: the workflow's name, a test, or a single send."""
-    if alert.is_setup_test:
-        return "Test alert"
-    return alert.plan.name or SINGLE[alert.plan.steps[0].channel]
+    """What kind of alert it is: a test, the workflow's name, or the single send that was asked for."""
+    return "Test alert" if alert.is_setup_test else alert.plan.name
 
 
 def shown_attempt(attempt: Attempt) -> ShownAttempt:
     """One attempt: what was tried, how it stands, when, and why it did not work."""
-    at, says = moment_of(attempt)
     return ShownAttempt(
         what=KINDS[attempt.kind],
         channel=attempt.channel,
         status=STATUS_WORDS[A(attempt.status)],
         tone=attempt_tone(attempt),
-        at=at,
-        at_says=says,
+        at=moment_of(attempt),
         why=in_words.failure_words(attempt.failure_code, attempt.failure_reason) or "",
         charged_cents=attempt.charged_cents,
         is_planned=attempt.status == A.SCHEDULED,
@@ -125,15 +119,9 @@ def shown_attempt(attempt: Attempt) -> ShownAttempt:
     )
 
 
-def moment_of(attempt: Attempt) -> tuple[datetime | None, str]:
-    """The time that says most about an attempt, and what happened then."""
-    if attempt.answered_at:
-        return attempt.answered_at, "answered"
-    if attempt.delivered_at:
-        return attempt.delivered_at, "delivered"
-    if attempt.sent_at:
-        return attempt.sent_at, "placed" if attempt.kind == "call" else "sent"
-    return attempt.scheduled_at, "due"
+def moment_of(attempt: Attempt) -> datetime:
+    """The time that says most about an attempt: the furthest it came, else when it is due."""
+    return attempt.answered_at or attempt.delivered_at or attempt.sent_at or attempt.scheduled_at
 
 
 def attempt_tone(attempt: Attempt) -> str:

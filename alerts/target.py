@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
 from accounts import pauses, people, rates, readiness
 from accounts.channels import ChannelState, channel_states
@@ -13,7 +12,6 @@ from accounts.people import Recipient
 from alerts import rules
 from breakpass.errors import Refusal
 
-OWNER: Final = "owner"
 # Which channels an alert takes, given what can reach the person.
 ChannelsUsed = Callable[[Mapping[str, ChannelState] | None], Iterable[str | None]]
 
@@ -39,11 +37,6 @@ def look_up(account: Account, name: str | None) -> Recipient | Refusal:
     except Refusal as refusal:
         # Nobody was named, so no name is wrong: the owner has no number yet.
         return refusal if name is not None else rules.not_verified(was_named=False)
-
-
-def label_of(name: str | None, recipient: Recipient) -> str:
-    """What answers show for a recipient asked for by this name, or by none."""
-    return OWNER if name is not None and name.strip().casefold() == OWNER else recipient.shown
 
 
 def reach(
@@ -81,7 +74,7 @@ def reach(
     verified = rules.check_verified(found)
     return Target(
         recipient=found,
-        label=label_of(name, found),
+        label=people.label_of(name, found.shown),
         number=verified,
         holder=verified.holder,
         states=states_now() or {},

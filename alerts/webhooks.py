@@ -1,6 +1,5 @@
 """The carrier's edge: reports, inbound messages and a call's keys. Parses, makes one domain call, answers."""
 
-import hashlib
 import re
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +13,7 @@ from alerts.parameters import kept, number_of, report_of, text_of
 from alerts.recording import keep
 from alerts.signed import signed
 from alerts.stopwords import is_stop
+from breakpass.ids import sha256_hex
 
 E164 = re.compile(r"\+[1-9][0-9]{5,14}")
 NOTHING_TO_SAY = '<?xml version="1.0" encoding="UTF-8"?><Response/>'
@@ -70,7 +70,7 @@ def inbound(request: HttpRequest) -> HttpResponse:
     now, fields = timezone.now(), request.POST.dict()
     sid = text_of(fields, "MessageSid") or text_of(fields, "SmsSid")
     report = Report(source="callback", sid=sid, status="inbound", params=kept(fields))
-    fingerprint = hashlib.sha256(f"inbound\x00{sid}".encode()).hexdigest()
+    fingerprint = sha256_hex(f"inbound\x00{sid}")
     if not CarrierEvent.objects.filter(fingerprint=fingerprint).exists():
         kind, is_flagged = _take_inbound(fields)
         keep(report, fingerprint, now=now, kind=kind, moved=kind != "inbound" and not is_flagged, is_flagged=is_flagged)

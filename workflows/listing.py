@@ -12,8 +12,6 @@ from workflows import saved, wording
 from workflows.defaults import Definition
 from workflows.planning import Offers, plan_workflow, step_as_contract, unavailable_steps
 
-OWNER = "owner"
-
 
 def list_workflows(account: Account, recipient: str | None, *, now: datetime) -> dict[str, Any]:
     """The whole answer, in five queries or fewer. Refuses RECIPIENT_NOT_FOUND and RECIPIENT_AMBIGUOUS.
@@ -26,11 +24,11 @@ def list_workflows(account: Account, recipient: str | None, *, now: datetime) ->
         country_rates = rates.rates_of(found.holder.country)
         flags = pauses.open_pauses(account)
         offers = channels.channel_states(account, found.number, found.holder, country_rates, flags, now=now)
-    asked_for_owner = recipient is not None and recipient.strip().casefold() == OWNER
+    shown = found.shown if found else account.owner_name or "Owner"
     return {
         "version": account.workflows_version,
         "updated_at": iso(account.workflows_updated_at),
-        "recipient": OWNER if asked_for_owner else found.shown if found else account.owner_name or "Owner",
+        "recipient": people.label_of(recipient, shown),
         "workflows": [describe(definition, offers) for definition in saved.definitions(account)],
         "decision_model": decision_model(account),
     }

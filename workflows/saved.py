@@ -5,6 +5,7 @@ from datetime import datetime
 
 from accounts.models import Account
 from breakpass.errors import Refusal
+from breakpass.text import rejection
 from workflows.defaults import DEFAULTS, MAX_ATTEMPTS, MAX_OFFSET_MIN, MAX_STEPS, Definition
 from workflows.models import Workflow, WorkflowVersion
 from workflows.plan import Step, steps_as_json, steps_from_json
@@ -119,24 +120,21 @@ def history(account: Account, key: str) -> list[tuple[Definition, datetime]]:
 def check_steps(steps: Sequence[Step]) -> None:
     """Refuse steps that no workflow may have: 1 to 10, minutes 0 to 1440 in order, one of a kind a minute."""
     if not 1 <= len(steps) <= MAX_STEPS:
-        raise rejected("steps", f"A workflow has 1 to {MAX_STEPS} steps.")
+        raise rejection("steps", "format", f"A workflow has 1 to {MAX_STEPS} steps.")
     if any(step.kind not in ("message", "call") for step in steps):
-        raise rejected("steps", "A step is a message or a call.")
+        raise rejection("steps", "format", "A step is a message or a call.")
     minutes = [step.offset_min for step in steps]
     if min(minutes) < 0 or max(minutes) > MAX_OFFSET_MIN:
-        raise rejected("steps", f"A step's minute is between 0 and {MAX_OFFSET_MIN}.")
+        raise rejection("steps", "format", f"A step's minute is between 0 and {MAX_OFFSET_MIN}.")
     if minutes != sorted(minutes):
-        raise rejected("steps", "Steps stand in the order of their minutes.")
+        raise rejection("steps", "format", "Steps stand in the order of their minutes.")
     if len(set(steps)) < len(steps):
-        raise rejected("steps", "Two messages, or two calls, can't go at the same minute.")
+        raise rejection("steps", "format", "Two messages, or two calls, can't go at the same minute.")
 
 
 def check_attempts(max_attempts: int, steps: int) -> None:
     """Refuse a number of attempts that the steps exceed, or that is over 12."""
     if not steps <= max_attempts <= MAX_ATTEMPTS:
-        raise rejected("max_attempts", f"The most attempts are between the number of steps and {MAX_ATTEMPTS}.")
-
-
-def rejected(field: str, message: str) -> Refusal:
-    """A CONTENT_REJECTED refusal of what the owner entered."""
-    return Refusal("CONTENT_REJECTED", message, details={"field": field, "rule": "format"})
+        raise rejection(
+            "max_attempts", "format", f"The most attempts are between the number of steps and {MAX_ATTEMPTS}."
+        )

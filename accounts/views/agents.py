@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import connections
-from accounts.access import owner_page, refusal_text, say
+from accounts.access import owner_page, say
 from accounts.forms import ConnectionForm
 from accounts.locking import locked
 from accounts.models import Account
@@ -136,12 +136,7 @@ def revoke_agent(request: HttpRequest, account: Account, pk: int) -> HttpRespons
     if request.method != "POST":
         context = {"section": "agents", "account": account, "connection": connection}
         return render(request, "accounts/revoke_agent.html", context)
-    try:
-        with locked(account.pk) as held:
-            connections.revoke(held, connection, now=timezone.now())
-    except Refusal as refusal:
-        form = ConnectionForm.of(connection)
-        context = {"section": "agents", "account": account, "connection": connection, "form": form}
-        return render(request, "accounts/agent.html", context | {"problem": refusal_text(refusal)}, status=409)
+    with locked(account.pk) as held:
+        connections.revoke(held, connection, now=timezone.now())
     say(request, f"{connection.name} has no access any more.")
     return redirect("agents")

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import numbers, people
 from accounts.access import owner_page, refusal_text, say, warn
-from accounts.forms import NewPersonForm, OwnerPersonForm, OwnNumberForm
+from accounts.forms import NewPersonForm, NumberForm, OwnerPersonForm
 from accounts.locking import locked
 from accounts.models import Account, Number
 from accounts.people import Recipient
@@ -81,7 +81,7 @@ def add_own_number(request: HttpRequest, account: Account) -> HttpResponse:
     """The owner's own number; then on to its code."""
     if has_own_number(account):
         return redirect("people")
-    form = OwnNumberForm(request.POST or None, initial={"country": account.residence or "US"})
+    form = NumberForm(request.POST or None, initial={"country": account.residence or "US"})
     if request.method == "POST" and form.is_valid():
         now = timezone.now()
         try:

@@ -153,11 +153,7 @@ def remove(request: HttpRequest, account: Account, pk: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "accounts/remove_person.html", person_context(account, person))
     shown = people.shown_name(account, person)
-    try:
-        with locked(account.pk) as held:
-            people.remove(held, person, now=timezone.now())
-    except Refusal as refusal:
-        warn(request, refusal_text(refusal))
-        return redirect("person", pk=pk)
+    with locked(account.pk) as held:
+        people.remove(held, person, now=timezone.now())
     say(request, f"{shown} is removed and gets no more alerts from this account.")
     return redirect("people")

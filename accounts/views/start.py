@@ -18,8 +18,6 @@ from accounts.models import Account, Number, Payment
 from accounts.people import shown_name
 from breakpass.errors import Refusal
 
-CHANNELS = ("whatsapp", "sms", "call")
-
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
@@ -161,8 +159,7 @@ def test_channels(account: Account, number: Number | None) -> list[TestChannel]:
     flags = pauses.open_pauses(account)
     states = channels.channel_states(account, number, number.holder, country_rates, flags, now=timezone.now())
     shown = []
-    for channel in CHANNELS:
-        state = states[channel]
+    for channel, state in states.items():
         is_open = state.is_available or state.reason == "test_alert_pending"
         why_not = "" if is_open else refusal_text(channels.refuse_channel(channel, states))
         shown.append(TestChannel(channel, is_open, why_not))

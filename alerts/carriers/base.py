@@ -1,10 +1,11 @@
 """What the product asks of a carrier, and what a carrier can answer: the only words that cross that line."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
+
+from breakpass.ids import sha256_hex
 
 Channel = Literal["whatsapp", "sms", "call"]
 Template = Literal["alert", "alert_ack", "code"]
@@ -95,7 +96,7 @@ class Report:
     def fingerprint(self, ref: str) -> str:
         """A hash over what makes this report different from others about the same attempt."""
         what = (ref, self.sid, self.status, self.error_code, self.sip_code, self.sequence, self.duration_s)
-        return hashlib.sha256("\x00".join("" if part is None else str(part) for part in what).encode()).hexdigest()
+        return sha256_hex("\x00".join("" if part is None else str(part) for part in what))
 
 
 @dataclass(frozen=True, slots=True)

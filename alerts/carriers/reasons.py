@@ -19,16 +19,12 @@ class Reason:
     allows_fallback: bool = False
     # This channel is not tried again in the alert; other channels are.
     stops_channel: bool = False
-    # The alert's later steps still go.
-    next_step: bool = True
     money: Money = "release"
     tells_staff: bool = False
     marks_whatsapp_no: bool = False
     pauses_whatsapp: bool = False
     flags_number: bool = False
     opts_out: bool = False
-    # The carrier asks for patience: the same send is tried later, not given up.
-    waits: bool = False
 
 
 _TABLE = (
@@ -36,7 +32,7 @@ _TABLE = (
     Reason("R02", "The number isn't valid or isn't in service.", stops_channel=True, flags_number=True),
     Reason("R03", "This number can't receive texts.", stops_channel=True, allows_fallback=True),
     Reason("R04", "This number isn't on WhatsApp.", allows_fallback=True, stops_channel=True, marks_whatsapp_no=True),
-    Reason("R05", "The person stopped alerts to this number.", next_step=False, opts_out=True),
+    Reason("R05", "The person stopped alerts to this number.", opts_out=True),
     Reason(
         "R06",
         "The carrier blocked the text as spam.",
@@ -56,20 +52,17 @@ _TABLE = (
     Reason("R11", "WhatsApp limited delivery.", allows_fallback=True),
     Reason("R12", "A BreakPass sending number or setting has a problem.", allows_fallback=True, tells_staff=True),
     Reason("R13", "The delivery network had an error."),
-    Reason("R14", "It couldn't be delivered in time.", next_step=False),
+    Reason("R14", "It couldn't be delivered in time."),
     Reason("R15", "The delivery failed for an unknown reason.", allows_fallback=True),
 )
 REASONS = {reason.code: reason for reason in _TABLE}
 
 UNKNOWN = REASONS["R15"]
-OPTED_OUT = REASONS["R05"]
-NOT_IN_TIME = REASONS["R14"]
 NETWORK_ERROR = REASONS["R13"]
 # Blocked on WhatsApp alone: the person may still be reached otherwise.
-BLOCKED_ON_WHATSAPP = replace(OPTED_OUT, next_step=True, opts_out=False, pauses_whatsapp=True, allows_fallback=True)
+BLOCKED_ON_WHATSAPP = replace(REASONS["R05"], opts_out=False, pauses_whatsapp=True, allows_fallback=True)
 # A failure that the carrier has confirmed, unlike an outcome nobody knows.
 CONFIRMED_NETWORK_ERROR = replace(NETWORK_ERROR, allows_fallback=True)
-THROTTLED = replace(NETWORK_ERROR, waits=True)
 
 _CODES: dict[str, tuple[int, ...]] = {
     "R01": (30003, 30017),
@@ -91,7 +84,7 @@ _CODES: dict[str, tuple[int, ...]] = {
 _BY_CODE: dict[int, Reason] = {code: REASONS[name] for name, codes in _CODES.items() for code in codes}
 _BY_CODE |= dict.fromkeys((63014, 63033), BLOCKED_ON_WHATSAPP)
 _BY_CODE |= dict.fromkeys((21611, 30001, 30410, 30500, 63010, 63012, 20500, 20503, 20504), CONFIRMED_NETWORK_ERROR)
-_BY_CODE |= {20429: THROTTLED}
+_BY_CODE |= {20429: NETWORK_ERROR}
 
 _INVALID_SIP = frozenset({404, 484, 604})
 _BUSY_SIP = frozenset({486, 600})
@@ -113,9 +106,7 @@ def reason_for(
     """
     if error_code is not None and error_code in _BY_CODE:
         return _BY_CODE[error_code]
-    if http == 429:
-        return THROTTLED
-    if http is not None and http >= 500:
+    if http is not None and (http == 429 or http >= 500):
         return NETWORK_ERROR
     if sip in _INVALID_SIP:
         return REASONS["R02"]

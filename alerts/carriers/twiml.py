@@ -65,19 +65,6 @@ def next_part(part: Part, heard: int, digits: str, *, requires_ack: bool) -> Tur
     return Turn("goodbye" if part == "stop" else "nothing")
 
 
-def opening(
-    message: str,
-    agent_name: str,
-    *,
-    requires_ack: bool,
-    is_plus_one: bool,
-    action_url: str,
-    wording: Wording = BREAKPASS,
-) -> str:
-    """The whole call as it goes when nobody presses a key."""
-    return open_call(Script(message, agent_name, requires_ack, is_plus_one, action_url, wording))
-
-
 def open_call(script: Script) -> str:
     """The document a call starts with: opening, message, pause, stop sentence, goodbye."""
     by = script.wording.spoken_by

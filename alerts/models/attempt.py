@@ -5,6 +5,7 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
+from accounts.ledger import ATTEMPT_REF
 from accounts.models import Account, Holder
 from alerts import states
 from alerts.models.alert import Alert
@@ -111,4 +112,4 @@ class Attempt(models.Model):
     @property
     def ledger_ref(self) -> str:
         """How the ledger names what it paid for."""
-        return f"attempt:{self.ref}"
+        return f"{ATTEMPT_REF}{self.ref}"

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from breakpass.errors import Refusal
-from mcp_gateway.contract.catalogue import SCHEMA_BREACH, TOOLS, Schema, Tool
+from breakpass.text import rejection
+from mcp_gateway.contract.catalogue import TOOLS, Schema, Tool
 
 # Counted after cleaning, by the domain: 605 characters of markdown may be 590 of text (behaviour, Text).
 CLEANED_FIELDS = frozenset({"message"})
@@ -164,4 +165,4 @@ def worded(name: str, error: ValidationError) -> Refusal:
 
 def rejected(message: str, field: str, rule: str, **details: Any) -> Refusal:
     """The contract's refusal of a field."""
-    return Refusal(SCHEMA_BREACH, message, details={"field": field, "rule": rule, **details})
+    return rejection(field, rule, message, **details)

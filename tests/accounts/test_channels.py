@@ -8,7 +8,7 @@ from django.core.management import call_command
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts import pauses, rates
-from accounts.channels import ChannelState, channel_states, message_channel, refuse_channel
+from accounts.channels import ChannelState, channel_states, refuse_channel
 from accounts.models import Account, Country, Holder, Number, Rate
 from accounts.pauses import OpenPauses
 from breakpass.errors import Refusal
@@ -176,16 +176,6 @@ def test_no_sentence_names_a_country(number: Number) -> None:
     said = refusal_for("sms", states_of(number))[1]
     assert "United States" not in said
     assert "US" not in said
-
-
-def test_a_message_goes_by_whatsapp_unless_the_number_is_known_not_to_have_it(number: Number) -> None:
-    holder = number.holder
-    assert holder.whatsapp == "unknown"
-    assert message_channel(states_of(number), holder) == "whatsapp"
-    Holder.objects.filter(pk=holder.pk).update(whatsapp="no")
-    assert message_channel(states_of(number), Holder.objects.get(pk=holder.pk)) == "sms"
-    Rate.objects.filter(country="US", channel="sms").update(status="coming_soon")
-    assert message_channel(states_of(number), Holder.objects.get(pk=holder.pk)) is None
 
 
 def test_the_file_has_every_country_with_every_channel_and_its_sender(load_rates: None) -> None:

@@ -12,7 +12,7 @@ from accounts.locking import locked
 from accounts.models import Account, Number, Pause, Payment, Rate, User
 from accounts.numbers import reveal
 from accounts.people import list_recipients
-from accounts.readiness import account_state
+from accounts.readiness import blockers
 from tests.factories import NOW, AccountFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def test_create_owner_makes_a_ready_account_and_says_the_same_again(run: Any) ->
     first = run("create_owner", *ready)
     account = account_of()
     assert first == {"account_id": account.pk, "email": "sam@example.com", "person": "Sam"}
-    assert account_state(account) == "ready"
+    assert blockers(account) == []
     assert (account.residence, account.plan, account.balance_cents, account.is_paid_plan) == ("US", None, 2500, False)
     assert run("create_owner", *ready) == first
     account.refresh_from_db()
@@ -53,7 +53,11 @@ def test_create_owner_makes_a_ready_account_and_says_the_same_again(run: Any) ->
 def test_create_owner_without_options_leaves_everything_to_be_done(run: Any) -> None:
     run("create_owner", *OWNER)
     account = account_of()
-    assert account_state(account) == "payment_needed"
+    assert [blocker["code"] for blocker in blockers(account)] == [
+        "payment_needed",
+        "residence_needed",
+        "verification_needed",
+    ]
     assert (account.balance_cents, account.residence_confirmed_at, account.first_payment_at) == (0, None, None)
     assert Number.objects.get().verified_at is None
 

@@ -123,18 +123,12 @@ def test_what_is_missing_shows_in_order_with_links_only_once_payment_is_there(
     assert answer["onboarding_complete"] is False
     assert answer.get("setup_url") == (START if is_paid else None)
     assert readiness.blockers(account) == blockers
-    assert readiness.account_state(account) == state
     with pytest.raises(Refusal) as refused:
         readiness.check_ready(account)
     assert refused.value.code == "SETUP_INCOMPLETE"
     assert refused.value.message == f"Setup isn't finished. {blockers[0]['message']}"
     expected: dict[str, Any] = {"blockers": blockers}
     assert refused.value.details == (expected | {"setup_url": START} if is_paid else expected)
-
-
-def test_blockers_can_leave_their_links_out() -> None:
-    account = AccountFactory(is_verified=False)
-    assert readiness.blockers(account, with_links=False) == [VERIFICATION]
 
 
 def test_any_verified_number_is_enough_and_a_ready_account_is_not_refused() -> None:
@@ -183,7 +177,6 @@ def test_a_closed_account_is_refused_even_its_setup_status() -> None:
     with pytest.raises(Refusal) as refused:
         status(account)
     assert refused.value.as_error() == {"code": "ACCOUNT_SUSPENDED", "message": "This BreakPass account is closed."}
-    assert readiness.account_state(Account.objects.get(pk=account.pk)) == "suspended"
 
 
 def test_sends_paused_until_a_number_is_verified_read_so() -> None:

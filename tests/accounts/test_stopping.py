@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Account, Holder, Letter, Number, VerificationCode
-from accounts.readiness import account_state
+from accounts.readiness import blockers
 from alerts.carriers.base import Refused
 from alerts.models import Attempt, CarrierEvent
 from tests.accounts.sides import ADA, OPTED_OUT, Side, newest_digits
@@ -113,7 +113,7 @@ def test_every_way_to_stop_stops_everything_everywhere(
         # For setup she still counts as verified (behaviour, Numbers).
         [entry] = [one for one in side.agent.call("get_setup_status")["recipients"] if one["name"] == "Ada"]
         assert entry["verified"] is True
-        assert account_state(side.account) == "ready"
+        assert blockers(side.account) == []
     alert = shown(mine.agent, running)
     assert (alert["status"], alert["failure"]["code"], alert["failure"]["reason"]) == (
         "failed",

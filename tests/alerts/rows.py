@@ -7,10 +7,9 @@ from itertools import count
 
 from accounts import ledger
 from accounts.locking import locked
-from accounts.models import Account, Country, Number, Person, Rate
-from accounts.numbers import holder_for
-from accounts.sealing import seal
+from accounts.models import Account, Number
 from alerts.models import Alert, Attempt
+from tests import world
 from workflows.plan import Channel, Kind, Plan, PlannedStep, Price
 
 NOON = datetime(2026, 10, 3, 12, 0, tzinfo=UTC)
@@ -50,31 +49,14 @@ def make_account(balance_cents: int = 1000) -> Account:
 
 def make_rates(country: str = "US", sender: str = "us_ca", sms: str = "available") -> None:
     """All three channels in one country."""
-    row, _ = Country.objects.get_or_create(code=country)
-    for channel, price in PRICES.items():
-        Rate.objects.update_or_create(
-            country=row,
-            channel=channel,
-            defaults={
-                "status": sms if channel == "sms" else "available",
-                "price_cents": price.full_cents,
-                "reduced_cents": price.reduced_cents,
-                "sender": sender if channel == "sms" else "",
-            },
-        )
+    cents = {channel: (price.full_cents, price.reduced_cents) for channel, price in PRICES.items()}
+    world.offer(country, sender=sender, cents=cents)
+    world.set_rate(country, "sms", status=sms)
 
 
 def make_number(account: Account, e164: str = OWNER, name: str = "Ada", *, is_verified: bool = True) -> Number:
     """A person of the account with a number."""
-    person = Person.objects.create(account=account, name=name, created_at=NOON)
-    return Number.objects.create(
-        account=account,
-        person=person,
-        holder=holder_for(e164),
-        sealed=seal(e164),
-        verified_at=NOON - timedelta(days=1) if is_verified else None,
-        created_at=NOON - timedelta(days=1),
-    )
+    return world.add_person(account, name, number=e164, is_verified=is_verified, at=NOON - timedelta(days=1))
 
 
 def make_alert(

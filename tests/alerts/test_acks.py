@@ -19,24 +19,12 @@ from tests.alerts.rows import (
     make_account,
     make_alert,
     make_number,
-    make_rates,
     money_of,
 )
 from tests.carrier import FakeCarrier
 
 pytestmark = pytest.mark.django_db
 LATER = NOON + timedelta(minutes=1)
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
-
-
-@pytest.fixture
-def number(account: Account) -> Number:
-    return make_number(account)
 
 
 @pytest.fixture

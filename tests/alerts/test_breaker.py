@@ -2,27 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.core.cache import cache
 from django.test import override_settings
 
-from accounts.models import Account
+from accounts.models import Account, Number
 from alerts import breaker, delivery
 from alerts.carriers import templates
 from alerts.carriers.base import Refused, TemplateState, Unknown, Unreachable
+from alerts.counts import Counts, read_counts
 from alerts.models import CarrierCall
+from alerts.rules import check_carrier
 from breakpass.errors import Refusal
 from tests.alerts.rows import (
     NOON,
     Step,
     attempts_of,
     first_of,
-    make_account,
     make_alert,
     make_number,
-    make_rates,
     money_of,
 )
 from tests.carrier import BODY, FakeCarrier
@@ -38,31 +38,29 @@ def clean_cache() -> Iterator[None]:
     cache.clear()
 
 
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
-
-
 # --- the breaker
 
 
-def test_five_failures_in_a_minute_and_no_success_open_it() -> None:
+def counts_at(number: Number, at: datetime) -> Counts:
+    return read_counts(number.account, number.holder, now=at)
+
+
+def test_five_failures_in_a_minute_and_no_success_open_it(number: Number) -> None:
     for second in range(4):
         breaker.note("sms", succeeded=False, now=NOON + second * SECOND)
-    breaker.check(NOON + 4 * SECOND)
+    check_carrier(counts_at(number, NOON + 4 * SECOND))
     breaker.note("call", succeeded=False, now=NOON + 4 * SECOND)
-    with pytest.raises(Refusal) as caught:
-        breaker.check(NOON + 4 * SECOND)
-    assert (caught.value.code, caught.value.retry_after_s) == ("PROVIDER_ERROR", 30)
-    assert breaker.is_open(NOON + 59 * SECOND)
-    assert not breaker.is_open(NOON + 60 * SECOND)
+    for second in (4, 59):
+        with pytest.raises(Refusal) as caught:
+            check_carrier(counts_at(number, NOON + second * SECOND))
+        assert (caught.value.code, caught.value.retry_after_s) == ("PROVIDER_ERROR", 30)
+    check_carrier(counts_at(number, NOON + 60 * SECOND))
 
 
-def test_one_success_keeps_it_closed() -> None:
+def test_one_success_keeps_it_closed(number: Number) -> None:
     for second in range(9):
         breaker.note("sms", succeeded=second == 3, now=NOON + second * SECOND)
-    assert not breaker.is_open(NOON + 9 * SECOND)
+    check_carrier(counts_at(number, NOON + 9 * SECOND))
 
 
 def test_old_calls_are_forgotten() -> None:

@@ -14,22 +14,14 @@ from tests.alerts.rows import (
     NOON,
     attempts_of,
     first_of,
-    make_account,
     make_alert,
     make_number,
-    make_rates,
     money_of,
 )
 from tests.carrier import FakeCarrier
 
 pytestmark = pytest.mark.django_db
 LATER = NOON + timedelta(seconds=30)
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
 
 
 @pytest.fixture

@@ -15,18 +15,12 @@ from accounts.sealing import unseal
 from alerts import codes, outbox
 from alerts.addresses import code_of, code_token
 from alerts.carriers.base import Refused, Report, Throttled, Unknown, Unreachable
-from tests.alerts.rows import NOON, make_account, make_number, make_rates
+from tests.alerts.rows import NOON, make_number
 from tests.carrier import FakeCarrier
 from tests.signing import post_signed
 
 pytestmark = pytest.mark.django_db
 LATER = NOON + timedelta(seconds=1)
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
 
 
 @pytest.fixture

@@ -16,10 +16,8 @@ from tests.alerts.rows import (
     Step,
     attempts_of,
     first_of,
-    make_account,
     make_alert,
     make_number,
-    make_rates,
     money_of,
 )
 from tests.carrier import FakeCarrier
@@ -28,12 +26,6 @@ pytestmark = pytest.mark.django_db
 SID = f"SM{1:032x}"
 CALL_SID = f"CA{1:032x}"
 LATER = NOON + timedelta(seconds=5)
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
 
 
 def start(account: Account, *steps: Step, carrier: FakeCarrier | None = None, **plan: object) -> Alert:

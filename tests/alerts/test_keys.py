@@ -116,7 +116,7 @@ def test_old_keys_are_forgotten_and_young_ones_kept() -> None:
     account = world.open_account()
     world.run(account, "inform", key="old", now=NOW - 24 * H)
     world.run(account, "inform", key="young", now=NOW - 23 * H)
-    assert keys.forget_old(NOW) == 1
+    assert keys.prune(NOW) == 1
     assert [row.key for row in IdempotencyKey.objects.all()] == ["young"]
 
 

@@ -7,6 +7,7 @@ import pytest
 from accounts.models import Account, Holder, Number, Pause
 from alerts import delivery, outbox
 from alerts.carriers.base import Outgoing, Refused, Report, Sent, Throttled, Unknown, Unreachable
+from alerts.claiming import claim
 from alerts.models import Alert, Attempt, CarrierCall
 from tests.alerts.rows import (
     ESCALATE,
@@ -27,17 +28,6 @@ pytestmark = pytest.mark.django_db
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
-
-
-@pytest.fixture
-def number(account: Account) -> Number:
-    return make_number(account)
-
-
 def skipped(alert: Alert) -> list[tuple[str, str]]:
     return [(one.status, one.failure_code) for one in attempts_of(alert)]
 
@@ -47,7 +37,7 @@ def skipped(alert: Alert) -> list[tuple[str, str]]:
 
 def test_a_claim_commits_the_attempt_as_sending_and_gives_its_request(number: Number) -> None:
     alert = make_alert(number, [Step(0, "sms")], requires_ack=True, deadline_min=60)
-    outgoing = outbox.claim(first_of(alert).pk, NOON)
+    outgoing = claim(first_of(alert).pk, NOON)
     attempt = first_of(alert)
     assert (attempt.status, attempt.claimed_at, attempt.tries) == ("sending", NOON, 1)
     assert attempt.due_at == NOON + timedelta(seconds=30)
@@ -62,14 +52,14 @@ def test_a_claim_commits_the_attempt_as_sending_and_gives_its_request(number: Nu
 
 def test_a_request_shows_no_digits_and_no_words(number: Number) -> None:
     alert = make_alert(number)
-    shown = repr(outbox.claim(first_of(alert).pk, NOON))
+    shown = repr(claim(first_of(alert).pk, NOON))
     assert OWNER not in shown
     assert "Checkout" not in shown
 
 
 def test_whatsapp_goes_by_template_with_the_alerts_own_token(number: Number) -> None:
     alert = make_alert(number, [Step(0, "whatsapp")], requires_ack=True)
-    outgoing = outbox.claim(first_of(alert).pk, NOON)
+    outgoing = claim(first_of(alert).pk, NOON)
     assert outgoing is not None
     assert (outgoing.template, outgoing.text) == ("alert_ack", "")
     assert outgoing.variables == {"1": "Checkout monitor", "2": "Checkout is failing.", "3": alert.ack_token}
@@ -77,7 +67,7 @@ def test_whatsapp_goes_by_template_with_the_alerts_own_token(number: Number) -> 
 
 def test_a_workflow_call_rings_25_seconds_and_takes_the_line(number: Number) -> None:
     alert = make_alert(number, [Step(0, "call")], workflow_key="escalate")
-    outgoing = outbox.claim(first_of(alert).pk, NOON)
+    outgoing = claim(first_of(alert).pk, NOON)
     holder = Holder.objects.get()
     assert outgoing is not None
     assert (outgoing.ring_s, outgoing.limit_s) == (25, 55)
@@ -87,8 +77,8 @@ def test_a_workflow_call_rings_25_seconds_and_takes_the_line(number: Number) -> 
 def test_what_is_not_due_is_not_claimed(number: Number) -> None:
     alert = make_alert(number, [Step(0, "sms"), Step(10, "sms")], workflow_key="acknowledge")
     later = attempts_of(alert)[1]
-    assert outbox.claim(later.pk, NOON + 10 * MINUTE - SECOND) is None
-    assert outbox.claim(0, NOON) is None
+    assert claim(later.pk, NOON + 10 * MINUTE - SECOND) is None
+    assert claim(0, NOON) is None
     assert attempts_of(alert)[1].status == "scheduled"
 
 
@@ -104,7 +94,7 @@ def test_case_10_three_tasks_at_once_and_one_two_hours_late_send_once(number: Nu
 def test_a_later_step_holds_its_money_when_it_is_due(account: Account, number: Number) -> None:
     alert = make_alert(number, [Step(0, "sms"), Step(10, "sms")], workflow_key="acknowledge", requires_ack=True)
     assert money_of(account) == (1000, 7)
-    outbox.claim(attempts_of(alert)[1].pk, NOON + 10 * MINUTE)
+    claim(attempts_of(alert)[1].pk, NOON + 10 * MINUTE)
     assert attempts_of(alert)[1].held_at == NOON + 10 * MINUTE
     assert money_of(account) == (1000, 14)
 
@@ -130,7 +120,7 @@ def test_a_step_the_balance_cannot_cover_is_skipped_and_fails_the_alert() -> Non
 def test_after_an_opt_out_nothing_goes_and_the_alert_is_over(account: Account, number: Number) -> None:
     alert = make_alert(number, ESCALATE, workflow_key="escalate", requires_ack=True, deadline_min=12)
     Holder.objects.update(opted_out_at=NOON, opted_out_via="sms")
-    assert outbox.claim(first_of(alert).pk, NOON) is None
+    assert claim(first_of(alert).pk, NOON) is None
     alert.refresh_from_db()
     assert (alert.status, alert.failure_code, alert.failure_reason) == ("failed", "RECIPIENT_OPTED_OUT", "R05")
     assert skipped(alert) == [("skipped", "RECIPIENT_OPTED_OUT")] * 4
@@ -146,7 +136,7 @@ def test_a_suspended_account_sends_nothing(
 ) -> None:
     alert = make_alert(number)
     Account.objects.update(**fields)
-    assert outbox.claim(first_of(alert).pk, NOON) is None
+    assert claim(first_of(alert).pk, NOON) is None
     alert.refresh_from_db()
     assert (skipped(alert), alert.status, alert.failure_code) == ([("skipped", code)], "failed", code)
     assert money_of(account) == (1000, 0)
@@ -170,7 +160,7 @@ def test_a_pause_skips_what_it_names(
     Pause.objects.create(
         flag=flag, countries=countries, account=account if flag == "account" else None, reason="test", created_at=NOON
     )
-    assert (outbox.claim(first_of(alert).pk, NOON) is None) is is_stopped
+    assert (claim(first_of(alert).pk, NOON) is None) is is_stopped
     assert skipped(alert) == [("skipped", "SERVICE_PAUSED") if is_stopped else ("sending", "")]
 
 
@@ -178,13 +168,13 @@ def test_another_accounts_pause_or_a_lifted_one_stops_nothing(number: Number) ->
     alert = make_alert(number)
     Pause.objects.create(flag="account", account=make_account(), reason="test", created_at=NOON)
     Pause.objects.create(flag="all", reason="test", created_at=NOON, lifted_at=NOON)
-    assert outbox.claim(first_of(alert).pk, NOON) is not None
+    assert claim(first_of(alert).pk, NOON) is not None
 
 
 def test_a_removed_number_is_not_reached(account: Account, number: Number) -> None:
     alert = make_alert(number)
     number.delete()
-    assert outbox.claim(first_of(alert).pk, NOON) is None
+    assert claim(first_of(alert).pk, NOON) is None
     assert skipped(alert) == [("skipped", "CHANNEL_UNAVAILABLE")]
     assert money_of(account) == (1000, 0)
 
@@ -210,18 +200,18 @@ def test_a_waiting_call_of_another_account_is_woken_too(account: Account, number
     other = make_alert(make_number(make_account()), [Step(0, "call")])
     mine = make_alert(number, [Step(0, "call")])
     delivery.send_attempt(first_of(mine).pk, NOON, carrier=FakeCarrier())
-    assert outbox.claim(first_of(other).pk, NOON + SECOND) is None
+    assert claim(first_of(other).pk, NOON + SECOND) is None
     report = Report(source="callback", sid=f"CA{1:032x}", status="no-answer", sequence=2)
     delivery.record(str(first_of(mine).ref), report, now=NOON + 30 * SECOND)
     assert first_of(other).due_at == NOON + 30 * SECOND
-    assert outbox.claim(first_of(other).pk, NOON + 30 * SECOND) is not None
+    assert claim(first_of(other).pk, NOON + 30 * SECOND) is not None
 
 
 def test_a_lost_call_report_frees_the_line_after_its_longest_time(number: Number) -> None:
     alert = make_alert(number, [Step(0, "call"), Step(1, "call")], workflow_key="escalate", requires_ack=True)
-    outbox.claim(first_of(alert).pk, NOON)
-    assert outbox.claim(attempts_of(alert)[1].pk, NOON + 94 * SECOND) is None
-    assert outbox.claim(attempts_of(alert)[1].pk, NOON + 95 * SECOND) is not None
+    claim(first_of(alert).pk, NOON)
+    assert claim(attempts_of(alert)[1].pk, NOON + 94 * SECOND) is None
+    assert claim(attempts_of(alert)[1].pk, NOON + 95 * SECOND) is not None
 
 
 @pytest.mark.parametrize("learned", [{"whatsapp": "no"}, {"whatsapp_paused_at": NOON}])
@@ -231,9 +221,9 @@ def test_a_workflows_message_goes_by_sms_once_whatsapp_is_known_to_be_gone(
     alert = make_alert(
         number, [Step(0, "whatsapp"), Step(10, "whatsapp")], workflow_key="acknowledge", requires_ack=True
     )
-    outbox.claim(first_of(alert).pk, NOON)
+    claim(first_of(alert).pk, NOON)
     Holder.objects.update(**learned)
-    outgoing = outbox.claim(attempts_of(alert)[1].pk, NOON + 10 * MINUTE)
+    outgoing = claim(attempts_of(alert)[1].pk, NOON + 10 * MINUTE)
     moved = attempts_of(alert)[1]
     assert outgoing is not None
     assert (outgoing.channel, moved.channel, moved.price_cents) == ("sms", "sms", 7)
@@ -243,7 +233,7 @@ def test_a_workflows_message_goes_by_sms_once_whatsapp_is_known_to_be_gone(
 def test_a_moved_message_costs_no_more_than_what_was_held(account: Account, number: Number) -> None:
     alert = make_alert(number, [Step(0, "whatsapp")], workflow_key="inform")
     Holder.objects.update(whatsapp="no")
-    assert outbox.claim(first_of(alert).pk, NOON) is not None
+    assert claim(first_of(alert).pk, NOON) is not None
     assert (first_of(alert).channel, first_of(alert).price_cents) == ("sms", 5)
     assert money_of(account) == (1000, 5)
 
@@ -251,14 +241,14 @@ def test_a_moved_message_costs_no_more_than_what_was_held(account: Account, numb
 def test_a_moved_message_that_does_not_fit_is_skipped(number: Number) -> None:
     alert = make_alert(number, [Step(0, "whatsapp")], workflow_key="inform", message="x" * 99)
     Holder.objects.update(whatsapp="no")
-    assert outbox.claim(first_of(alert).pk, NOON) is None
+    assert claim(first_of(alert).pk, NOON) is None
     assert skipped(alert) == [("skipped", "TEXT_TOO_LONG")]
 
 
 def test_a_direct_whatsapp_message_never_turns_into_an_sms(number: Number) -> None:
     alert = make_alert(number, [Step(0, "whatsapp")])
     Holder.objects.update(whatsapp="no")
-    assert outbox.claim(first_of(alert).pk, NOON) is None
+    assert claim(first_of(alert).pk, NOON) is None
     assert skipped(alert) == [("skipped", "CHANNEL_UNAVAILABLE")]
 
 
@@ -266,7 +256,7 @@ def test_a_channel_that_cannot_work_is_not_tried_again_in_the_alert(number: Numb
     steps = [Step(0, "call"), Step(1, "call"), Step(2, "sms")]
     alert = make_alert(number, steps, workflow_key="escalate", requires_ack=True)
     delivery.send_attempt(first_of(alert).pk, NOON, carrier=FakeCarrier(answers=[Refused(13224, 400)]))
-    assert outbox.claim(attempts_of(alert)[1].pk, NOON + MINUTE) is None
+    assert claim(attempts_of(alert)[1].pk, NOON + MINUTE) is None
     assert skipped(alert) == [("failed", "DELIVERY_FAILED"), ("skipped", "CHANNEL_UNAVAILABLE"), ("scheduled", "")]
 
 
@@ -372,7 +362,7 @@ def test_case_12_a_lost_answer_is_adopted_from_what_the_carrier_has(account: Acc
 
 def test_case_12_a_worker_that_died_before_the_post_leaves_nothing_behind(account: Account, number: Number) -> None:
     alert = make_alert(number)
-    assert outbox.claim(first_of(alert).pk, NOON) is not None
+    assert claim(first_of(alert).pk, NOON) is not None
     carrier = FakeCarrier()
     for at in range(0, 121, 1):
         outbox.sweep(NOON + at * SECOND, carrier=carrier)
@@ -400,7 +390,7 @@ def test_case_12_what_another_attempt_has_is_not_adopted(number: Number) -> None
     sid = f"SM{1:032x}"
     carrier = FakeCarrier(finds=[Report(source="asked", sid=sid, status="delivered")])
     delivery.send_attempt(first_of(sent).pk, NOON, carrier=carrier)
-    outbox.claim(first_of(lost).pk, NOON)
+    claim(first_of(lost).pk, NOON)
     delivery.send_attempt(first_of(lost).pk, NOON + 30 * SECOND, carrier=carrier)
     assert (first_of(lost).status, first_of(lost).carrier_sid) == ("sending", "")
 
@@ -419,14 +409,14 @@ def test_an_unknown_outcome_that_cannot_be_cleared_up_ends_with_the_alert(accoun
 
 def test_an_unknown_whatsapp_outcome_sends_no_second_text(number: Number) -> None:
     alert = make_alert(number, [Step(0, "whatsapp")], workflow_key="inform", has_sms_fallback=True, max_attempts=2)
-    outbox.claim(first_of(alert).pk, NOON)
+    claim(first_of(alert).pk, NOON)
     outbox.sweep(NOON + 3 * MINUTE, carrier=FakeCarrier())
     assert skipped(alert) == [("failed", "PROVIDER_ERROR")]
 
 
 def test_a_lost_call_is_given_up_and_its_line_freed(account: Account, number: Number) -> None:
     alert = make_alert(number, [Step(0, "call")])
-    outbox.claim(first_of(alert).pk, NOON)
+    claim(first_of(alert).pk, NOON)
     outbox.sweep(NOON + 3 * MINUTE, carrier=FakeCarrier())
     assert skipped(alert) == [("failed", "PROVIDER_ERROR")]
     assert (Holder.objects.get().live_call, money_of(account)) == ("", (1000, 0))

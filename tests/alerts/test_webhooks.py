@@ -19,10 +19,7 @@ from tests.alerts.rows import (
     Step,
     attempts_of,
     first_of,
-    make_account,
     make_alert,
-    make_number,
-    make_rates,
     money_of,
 )
 from tests.carrier import FakeCarrier
@@ -39,17 +36,6 @@ def clock() -> Any:
     """The edge reads the clock: it stands at one minute past noon."""
     with time_machine.travel(LATER, tick=False) as traveller:
         yield traveller
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
-
-
-@pytest.fixture
-def number(account: Account) -> Number:
-    return make_number(account)
 
 
 @pytest.fixture

@@ -25,10 +25,8 @@ from tests.alerts.rows import (
     Step,
     attempts_of,
     first_of,
-    make_account,
     make_alert,
     make_number,
-    make_rates,
     money_of,
 )
 
@@ -81,12 +79,6 @@ def world(settings: Settings) -> Iterator[World]:
                 setattr(settings, name, value)
         yield World(sandbox, clock)
     cache.clear()
-
-
-@pytest.fixture
-def account() -> Account:
-    make_rates()
-    return make_account()
 
 
 def fresh(alert: Alert) -> Alert:

@@ -14,6 +14,7 @@ from accounts.locking import locked
 from accounts.models import Account, Holder, LedgerEntry
 from alerts import acks, closing, delivery, outbox
 from alerts.carriers.base import Report, Sent
+from alerts.claiming import claim
 from alerts.models import Alert, Attempt, CarrierEvent
 from alerts.waking import wake
 from tests.alerts.rows import (
@@ -74,7 +75,7 @@ def test_eight_workers_over_fifty_due_attempts_send_each_once(account: Account) 
 
 def test_case_10_one_step_claimed_by_eight_at_once_goes_to_one(account: Account) -> None:
     alert = make_alert(make_number(account))
-    claimed = at_once(*[lambda: outbox.claim(first_of(alert).pk, NOON)] * 8)
+    claimed = at_once(*[lambda: claim(first_of(alert).pk, NOON)] * 8)
     assert len([outgoing for outgoing in claimed if outgoing is not None]) == 1
     assert first_of(alert).tries == 1
 
