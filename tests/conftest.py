@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import pytest
+from django.core.cache import cache
 from pytest_django import Settings
 
 from accounts import rates
@@ -33,6 +34,12 @@ def carrier_settings(settings: Settings) -> None:
     # A client's secret is hashed whenever a test makes a token: a third of a second with the real hasher.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache() -> None:
+    """No test finds what an earlier one left in the cache: a throttle's count, a template's verdict."""
+    cache.clear()
 
 
 @pytest.fixture
