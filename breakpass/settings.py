@@ -106,7 +106,14 @@ DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(DATABASE_UR
 DATABASES["default"].update(CONN_MAX_AGE=60, CONN_HEALTH_CHECKS=True, DISABLE_SERVER_SIDE_CURSORS=True)
 DATABASES["default"].setdefault("OPTIONS", {})["application_name"] = "breakpass"
 REDIS_URL = setting("REDIS_URL", "redis://127.0.0.1:6379/0")
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+CACHES = {
+    "default": {
+        "BACKEND": "breakpass.resting_cache.RestingRedisCache",
+        "LOCATION": REDIS_URL,
+        # A server that hangs holds requests up for moments only; what is cached can be done without.
+        "OPTIONS": {"socket_connect_timeout": 0.5, "socket_timeout": 1.0},
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
