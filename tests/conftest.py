@@ -1,10 +1,12 @@
 """What every test may rely on: senders and templates that are set up, rates on demand, and a movable now."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
 from django.core.cache import cache
-from pytest_django import Settings
+from django.db import connection
+from pytest_django import DjangoDbBlocker, Settings
 
 from accounts import rates
 from accounts.models import Rate
@@ -24,6 +26,17 @@ SENDERS = {
     "TWILIO_API_URL": "http://127.0.0.1:9",
     "TWILIO_CONTENT_API_URL": "http://127.0.0.1:9",
 }
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Close what live servers' threads keep open (they reuse connections), or the database could not be dropped."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture(autouse=True)
