@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.exceptions import ImproperlyConfigured
 
 LONG_ENOUGH: Final = 40
 # What sending by each channel takes.
@@ -44,7 +45,11 @@ def check_senders(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> lis
 def secrets_missing() -> list[CheckMessage]:
     """Keys that are absent, short, or the development machine's."""
     found: list[CheckMessage] = []
-    if len(settings.SECRET_KEY) < LONG_ENOUGH or settings.SECRET_KEY == settings.DEVELOPMENT_SECRET:
+    try:
+        secret = settings.SECRET_KEY
+    except ImproperlyConfigured:  # Django's answer to an empty one
+        secret = ""
+    if len(secret) < LONG_ENOUGH or secret == settings.DEVELOPMENT_SECRET:
         found.append(Error("SECRET_KEY is missing or too short.", hint="60 random characters.", id="breakpass.E001"))
     # As in the settings: without their own values these two follow from SECRET_KEY and would change with it.
     for name, why in (
