@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
@@ -75,7 +76,8 @@ def insufficient(account: Account, *, price_cents: int) -> Refusal:
     """INSUFFICIENT_BALANCE: what it would take, and what can be spent. Without a link (seed 001, Errors)."""
     return Refusal(
         "INSUFFICIENT_BALANCE",
-        "The available balance doesn't cover this alert. The owner can add balance in their BreakPass account.",
+        "The available balance doesn't cover this alert. "
+        f"The owner can add balance in their {settings.SERVICE_NAME} account.",
         details={"price_cents": price_cents, "balance_cents": account.available_cents},
     )
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from breakpass.errors import Refusal
 from breakpass.text import (
@@ -21,6 +21,8 @@ from breakpass.text.reminders import reminder_prefix as reminder_prefix
 from breakpass.text.reminders import reminders_for as reminders_for
 
 SenderKind = Literal["us_ca", "numeric", "alphanumeric"]
+# The only kind whose SMS carries a confirmation link.
+LINKED_SENDER: Final = "us_ca"
 
 CALL_MAX_CHARS = 150
 # A space, the link's base, "/a/" and the token: 37 characters in all (seed 001, `message`), unless the host is long.
@@ -68,6 +70,17 @@ def ack_token_length(link_base_url: str) -> int:
 def link_chars(link_base_url: str) -> int:
     """Characters a confirmation link takes from an SMS, the space before it included: 37, more with a long host."""
     return len(f" {ack_link(link_base_url, '')}") + ack_token_length(link_base_url)
+
+
+def sender_kind(word: str) -> SenderKind | None:
+    """A rate's word for its SMS sender (accounts.models.Rate.Sender) as texts know it; None for a blank one."""
+    kinds: tuple[SenderKind, ...] = get_args(SenderKind)
+    return next((kind for kind in kinds if kind == word), None)
+
+
+def carried_link_chars(link_base_url: str, kind: SenderKind, *, requires_ack: bool) -> int:
+    """Characters that an SMS of this kind gives to its confirmation link; 0 where it carries none."""
+    return link_chars(link_base_url) if requires_ack and kind == LINKED_SENDER else 0
 
 
 def ack_link(link_base_url: str, token: str) -> str:

@@ -10,7 +10,15 @@ from alerts import timers
 from alerts.addresses import status_url, voice_url
 from alerts.carriers.base import Outgoing
 from alerts.carriers.templates import for_alert
-from alerts.content import SenderKind, ack_link, fits_sms, link_chars, sms_text, whatsapp_variables
+from alerts.content import (
+    SenderKind,
+    ack_link,
+    carried_link_chars,
+    fits_sms,
+    sender_kind,
+    sms_text,
+    whatsapp_variables,
+)
 from alerts.models import Alert, Attempt
 from alerts.wording import in_use
 
@@ -18,14 +26,8 @@ from alerts.wording import in_use
 def sms_sender(country: str) -> SenderKind | None:
     """How an SMS sender shows in a country; None where SMS is not offered now."""
     rates = rates_of(country)
-    match rates.sms_sender if rates.is_offered and rates.status("sms") == "available" else "":
-        case "us_ca":
-            return "us_ca"
-        case "numeric":
-            return "numeric"
-        case "alphanumeric":
-            return "alphanumeric"
-    return None
+    is_offered = rates.is_offered and rates.status("sms") == "available"
+    return sender_kind(rates.sms_sender) if is_offered else None
 
 
 def fits_as_sms(alert: Alert, reminder: str) -> bool:
@@ -33,11 +35,10 @@ def fits_as_sms(alert: Alert, reminder: str) -> bool:
     sender = sms_sender(alert.holder.country)
     if sender is None:
         return False
-    carries_link = alert.requires_ack and sender == "us_ca"
     return fits_sms(
         alert.message,
         sender_kind=sender,
-        link_chars=link_chars(settings.LINK_BASE_URL) if carries_link else 0,
+        link_chars=carried_link_chars(settings.LINK_BASE_URL, sender, requires_ack=alert.requires_ack),
         reminders=(reminder,),
         wording=in_use(),
     )

@@ -1,7 +1,6 @@
 """May this alert go to this person? One function per refusal (seed 001, Errors; behaviour, Order of refusals)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from django.conf import settings
 
@@ -10,13 +9,11 @@ from accounts.models import Number
 from accounts.people import Recipient
 from alerts import breaker, wording
 from alerts.carriers import templates
-from alerts.content import SenderKind, check_call, check_sms, link_chars
+from alerts.content import LINKED_SENDER, carried_link_chars, check_call, check_sms, sender_kind
 from alerts.counts import Counts
 from breakpass.errors import Refusal
 from workflows.plan import Plan
 from workflows.planning import unavailable_steps
-
-LINKED_SENDER: Final = "us_ca"
 
 
 def check_opted_out(number: Number | None) -> None:
@@ -90,31 +87,20 @@ def check_room(message: str, plan: Plan, sender: str) -> None:
     if any(step.channel == "call" for step in plan.steps):
         check_call(message)
     reminders = [step.reminder for step in plan.steps if step.channel == "sms"]
-    if reminders:
-        kind = sender_kind(sender)
+    kind = sender_kind(sender)
+    if reminders and kind is not None:
         check_sms(
             message,
             sender_kind=kind,
-            link_chars=carried_link_chars(plan.requires_ack, kind),
+            link_chars=carried_link_chars(settings.LINK_BASE_URL, kind, requires_ack=plan.requires_ack),
             reminders=reminders,
             wording=wording.in_use(),
         )
 
 
-def carried_link_chars(requires_ack: bool, kind: SenderKind) -> int:
-    """Characters that a confirmation link takes; none outside the US and Canada."""
-    return link_chars(settings.LINK_BASE_URL) if requires_ack and kind == LINKED_SENDER else 0
-
-
 def goes_by_sms(plan: Plan) -> bool:
     """Whether a step of the plan is a text."""
     return any(step.channel == "sms" for step in plan.steps)
-
-
-def sender_kind(sender: str) -> SenderKind:
-    """How an SMS sender shows in a country where SMS is offered, as the texts know it."""
-    kinds: tuple[SenderKind, ...] = ("us_ca", "numeric", "alphanumeric")
-    return next(kind for kind in kinds if kind == sender)
 
 
 def as_code(alert_id: str) -> str:

@@ -1,1 +1,1 @@
-"""BreakPass: an agent reaches its person by phone, and its risky actions wait for a human yes."""
+"""BreakPass: an AI agent reaches people by WhatsApp, SMS and phone call, until they say that they saw it."""

@@ -275,6 +275,8 @@ OAUTH_SCOPES = {
     "alerts.send": "Send alerts to your verified people, and stop them",
 }
 ACCESS_TOKEN_S = 3600
+# The toolkit counts it from the access token's expiry: 90 days in all.
+REFRESH_TOKEN_S = 90 * 86400 - ACCESS_TOKEN_S
 REFRESH_GRACE_S = 120
 # What strangers may make us do.
 REGISTRATIONS_PER_IP_HOUR = env.int("REGISTRATIONS_PER_IP_HOUR", default=60)
@@ -285,8 +287,7 @@ OAUTH2_PROVIDER = {
     "DEFAULT_SCOPES": list(OAUTH_SCOPES),
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
     "ACCESS_TOKEN_EXPIRE_SECONDS": ACCESS_TOKEN_S,
-    # The toolkit counts it from the access token's expiry: 90 days in all.
-    "REFRESH_TOKEN_EXPIRE_SECONDS": 90 * 86400 - ACCESS_TOKEN_S,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": REFRESH_TOKEN_S,
     "ROTATE_REFRESH_TOKEN": True,
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     # Above 0 the toolkit answers blank tokens under hashed storage; our validator has its own grace.

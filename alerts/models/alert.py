@@ -19,7 +19,7 @@ class Alert(models.Model):
     person = models.ForeignKey(Person, null=True, blank=True, on_delete=models.SET_NULL, related_name="alerts")
     number = models.ForeignKey(Number, null=True, blank=True, on_delete=models.SET_NULL, related_name="alerts")
     holder = models.ForeignKey(Holder, on_delete=models.PROTECT, related_name="alerts")
-    # Settings > "send me a test alert": free, and the only thing that goes out before a payment.
+    # "Send yourself a test alert" on the start page: free, and the only thing that goes out before a payment.
     is_setup_test = models.BooleanField(default=False)
     workflow_key = models.CharField(max_length=40, blank=True)
     plan_data = models.JSONField()

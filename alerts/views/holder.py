@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -31,7 +32,7 @@ def join_context(number: Number, token: str) -> dict[str, Any]:
     is_stopped = number.is_opted_out()
     return {
         "token": token,
-        "inviter": account.owner_name or "The owner of a BreakPass account",
+        "inviter": account.owner_name or f"The owner of a {settings.SERVICE_NAME} account",
         "name": people.shown_name(account, number.person),
         "masked": numbers.mask(numbers.reveal(number)),
         "is_stopped": is_stopped,

@@ -15,7 +15,7 @@ from alerts.shown import shown_alert
 from alerts.status import attempts_of
 
 PAGE_SIZE = 25
-FILTERS = {"all": "All", "open": "Running", "failed": "Not delivered"}
+FILTERS = {"all": "All", "open": "Running", "missed": "Missed"}
 
 
 @owner_page
@@ -47,10 +47,10 @@ def alert_list(request: HttpRequest, account: Account) -> HttpResponse:
 
 
 def filtered(alerts: QuerySet[Alert], chosen: str) -> QuerySet[Alert]:
-    """All alerts, the running ones, or those that reached nobody."""
+    """All alerts, the running ones, or those that failed or were never acknowledged."""
     if chosen == "open":
         return alerts.filter(ended_at=None)
-    if chosen == "failed":
+    if chosen == "missed":
         return alerts.filter(status__in=["failed", "expired"])
     return alerts
 

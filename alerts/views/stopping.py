@@ -3,7 +3,6 @@
 Every answer is the same whether or not the number is known: the page must not tell who gets alerts.
 """
 
-from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,6 +14,7 @@ from accounts.access import client_ip
 from accounts.forms import CodeForm, StopForm
 from accounts.locking import locked
 from accounts.models import Account, Number
+from accounts.throttle import consume
 from alerts import acks
 from alerts.views.acknowledging import private
 from alerts.views.holder import number_or_404
@@ -39,7 +39,7 @@ def stop(request: HttpRequest) -> HttpResponse:
         except Refusal as refusal:
             form.take_refusal(refusal, field="number")
         else:
-            if is_throttled(request, "stop", most=ASKED_PER_HOUR):
+            if not consume("stop", client_ip(request), ASKED_PER_HOUR, timezone.now()):
                 form.add_error(None, TOO_OFTEN)
                 return private(render(request, "alerts/stop.html", {"form": form}, status=429))
             return ask_for_code(request, number_to_stop(e164), form.cleaned_data["channel"])
@@ -51,7 +51,7 @@ def stop(request: HttpRequest) -> HttpResponse:
 def stop_here(request: HttpRequest, token: str) -> HttpResponse:
     """From the holder's own page: the same proof, without typing the number."""
     number = number_or_404(token)
-    if is_throttled(request, "stop", most=ASKED_PER_HOUR):
+    if not consume("stop", client_ip(request), ASKED_PER_HOUR, timezone.now()):
         context = {"form": StopForm(), "problem": TOO_OFTEN}
         return private(render(request, "alerts/stop.html", context, status=429))
     return ask_for_code(request, number, "sms")
@@ -88,7 +88,7 @@ def stop_code(request: HttpRequest) -> HttpResponse:
         return private(redirect("stop"))
     form = CodeForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
-        if is_throttled(request, "stop-code", most=TYPED_PER_HOUR):
+        if not consume("stop-code", client_ip(request), TYPED_PER_HOUR, timezone.now()):
             form.add_error("code", TOO_OFTEN)
         elif stops(request.session[SESSION_KEY], form.cleaned_data["code"]):
             del request.session[SESSION_KEY]
@@ -111,13 +111,3 @@ def stops(number_pk: int, code: str) -> bool:
         return False
     acks.opt_out(number.holder_id, via="page", now=now)
     return True
-
-
-def is_throttled(request: HttpRequest, what: str, *, most: int, per_s: int = 3600) -> bool:
-    """Whether this address did this more often than `most` in the time; counts this one."""
-    key = f"throttle:{what}:{client_ip(request)}"
-    cache.add(key, 0, per_s)
-    try:
-        return cache.incr(key) > most
-    except ValueError:  # it ran out between the two
-        return False

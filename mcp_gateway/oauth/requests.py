@@ -25,7 +25,7 @@ def is_clean(value: Any) -> bool:
 
 
 def has_clean_parameters(request: HttpRequest) -> bool:
-    """Whether query and form can be stored, and no parameter but `resource` is repeated."""
+    """Whether everything in the query and the form can be stored."""
     return all(
         is_clean(name) and all(map(is_clean, values))
         for form in (request.GET, request.POST)

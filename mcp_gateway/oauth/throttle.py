@@ -1,25 +1,14 @@
-"""How often strangers may register clients or make us fetch their metadata: counted per hour in the cache."""
+"""How often strangers may register clients or make us fetch their metadata."""
 
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.access import client_ip
-from breakpass.ids import keyed_hash
-
-HOUR_S = 3600
-
-
-def consume(action: str, who: str, limit: int, now: datetime) -> bool:
-    """Count one; False when `who` has had its `limit` of this UTC hour. Addresses are stored as keyed hashes."""
-    hour = int(now.timestamp()) // HOUR_S
-    key = f"throttle:{action}:{keyed_hash(settings.SECRET_KEY, 'throttle', who)}:{hour}"
-    cache.add(key, 0, HOUR_S)
-    return int(cache.incr(key)) <= limit
+from accounts.throttle import consume
 
 
 def may_register(request: HttpRequest, now: datetime) -> bool:

@@ -14,7 +14,7 @@ from breakpass.ids import sha256_hex
 from mcp_gateway.oauth import families
 
 # A refresh token lives this long after its access token has expired: 90 days in all.
-REFRESH_LIFE = timedelta(days=90) - timedelta(seconds=settings.ACCESS_TOKEN_S)
+REFRESH_LIFE = timedelta(seconds=settings.REFRESH_TOKEN_S)
 
 
 def resource_exact(request_uri: str, audiences: list[str]) -> bool:

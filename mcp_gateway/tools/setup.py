@@ -7,7 +7,6 @@ from django.conf import settings
 from accounts import readiness
 from accounts.channels import ChannelState
 from alerts import content, wording
-from alerts.rules import sender_kind
 from mcp_gateway.auth import Principal
 from mcp_gateway.tools.base import Answer, Arguments, account_of
 
@@ -27,7 +26,7 @@ def run(principal: Principal, arguments: Arguments, now: datetime) -> Answer:
 def max_chars(sms_sender: str, states: dict[str, ChannelState]) -> dict[str, int | None]:
     """The longest message per channel for one number (seed 001, `recipients[].max_chars`)."""
     return content.max_chars(
-        sender_kind(sms_sender) if sms_sender else None,
+        content.sender_kind(sms_sender),
         link_base_url=settings.LINK_BASE_URL,
         has_whatsapp=states["whatsapp"].is_offered,
         has_sms=states["sms"].is_offered,
