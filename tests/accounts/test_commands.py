@@ -19,18 +19,6 @@ pytestmark = pytest.mark.django_db
 OWNER = ("sam@example.com", "--name", "Sam", "--number", "+12025550143")
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """A command's answer."""
-
-    def run_command(name: str, *args: str) -> Any:
-        capsys.readouterr()
-        call_command(name, *args)
-        return json.loads(capsys.readouterr().out)
-
-    return run_command
-
-
 def account_of(email: str = "sam@example.com") -> Account:
     """The account of a login."""
     return Account.objects.get(members__user__email=email)

@@ -4,7 +4,6 @@ Told as agents, owners and the person see it: tools by MCP, pages by their forms
 asked to send and by what it reports.
 """
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -19,29 +18,10 @@ from alerts.carriers.base import Refused
 from alerts.models import Alert
 from breakpass.errors import Refusal
 from tests.accounts.sides import ADA, OPTED_OUT, Side, newest_digits
-from tests.contract.course import Course, following, send, shown
+from tests.contract.course import Course, send, shown
 from tests.factories import NumberFactory, PersonFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates")]
-
-
-@pytest.fixture(autouse=True)
-def course() -> Iterator[Course]:
-    """Time and the carrier in the test's hands."""
-    with following() as begun:
-        yield begun
-
-
-@pytest.fixture
-def mine() -> Side:
-    """Ada agreed to alerts of this account."""
-    return Side("+12025550143")
-
-
-@pytest.fixture
-def theirs() -> Side:
-    """And to those of this one."""
-    return Side("+12025550144")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates", "course")]
 
 
 def test_before_the_person_agrees_they_get_one_invitation_and_nothing_else(course: Course) -> None:

@@ -1,7 +1,5 @@
 """What staff pause and resume by command, and what agents notice of it (docs/operations.md, Pauses)."""
 
-import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,59 +7,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from accounts.countries import country_names
-from accounts.models import Account, LedgerEntry, Pause
+from accounts.models import Account, Pause
 from alerts.models import Alert
-from tests.contract.course import Course, following, send, shown, start
-from tests.factories import AccountFactory, PersonFactory, PlanFactory, UserFactory
+from tests.accounts.staff import SAM, TOOLS, refusal_of
+from tests.contract.course import Course, send, shown, start
+from tests.factories import AccountFactory, PersonFactory, PlanFactory
 from tests.mcp_client import McpClient, issue_token
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates")]
-SAM = "sam@example.com"
-TOOLS: dict[str, dict[str, str]] = {
-    "send_whatsapp": {},
-    "send_sms": {},
-    "make_call": {},
-    "start_workflow": {"workflow_id": "escalate", "idempotency_key": "k1"},
-}
-
-
-@pytest.fixture(autouse=True)
-def course() -> Iterator[Course]:
-    """Time and the carrier in the test's hands."""
-    with following() as begun:
-        yield begun
-
-
-@pytest.fixture
-def account() -> Account:
-    """Sam's, ready to send, on a paid plan."""
-    return AccountFactory(user=UserFactory(email=SAM), number="+12025550143", plan=PlanFactory())
-
-
-@pytest.fixture
-def agent(account: Account) -> McpClient:
-    """Sam's agent."""
-    return McpClient(Client(), issue_token(account))
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """A command's whole standard output, which is one JSON object."""
-
-    def run_command(name: str, *args: str) -> Any:
-        capsys.readouterr()
-        call_command(name, *args)
-        return json.loads(capsys.readouterr().out)
-
-    return run_command
-
-
-def refusal_of(agent: McpClient, tool: str) -> dict[str, Any]:
-    """Why this sender is refused, and that it left nothing behind."""
-    before = Alert.objects.count(), LedgerEntry.objects.count()
-    error = agent.refusal(tool, {"message": "Is it paused?", **TOOLS[tool]})
-    assert (Alert.objects.count(), LedgerEntry.objects.count()) == before
-    return error
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates", "course")]
 
 
 def stopped_tools(agent: McpClient) -> dict[str, str]:

@@ -1,69 +1,21 @@
 """What staff do by command, and what agents notice of it: standing and payments (docs/operations.md)."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from accounts import payments
 from accounts.locking import locked
-from accounts.models import Account, LedgerEntry, Letter
-from alerts.models import Alert
-from tests.contract.course import Course, following, send, shown
-from tests.factories import AccountFactory, PlanFactory, UserFactory
-from tests.mcp_client import McpClient, issue_token
+from accounts.models import Account, Letter
+from tests.accounts.staff import SAM, TOOLS, refusal_of
+from tests.contract.course import Course, send, shown
+from tests.factories import AccountFactory, UserFactory
+from tests.mcp_client import McpClient
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates")]
-SAM = "sam@example.com"
-TOOLS: dict[str, dict[str, str]] = {
-    "send_whatsapp": {},
-    "send_sms": {},
-    "make_call": {},
-    "start_workflow": {"workflow_id": "escalate", "idempotency_key": "k1"},
-}
-
-
-@pytest.fixture(autouse=True)
-def course() -> Iterator[Course]:
-    """Time and the carrier in the test's hands."""
-    with following() as begun:
-        yield begun
-
-
-@pytest.fixture
-def account() -> Account:
-    """Sam's, ready to send, on a paid plan."""
-    return AccountFactory(user=UserFactory(email=SAM), number="+12025550143", plan=PlanFactory())
-
-
-@pytest.fixture
-def agent(account: Account) -> McpClient:
-    """Sam's agent."""
-    return McpClient(Client(), issue_token(account))
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    """A command's whole standard output, which is one JSON object."""
-
-    def run_command(name: str, *args: str) -> Any:
-        capsys.readouterr()
-        call_command(name, *args)
-        return json.loads(capsys.readouterr().out)
-
-    return run_command
-
-
-def refusal_of(agent: McpClient, tool: str) -> dict[str, Any]:
-    """Why this sender is refused, and that it left nothing behind."""
-    before = Alert.objects.count(), LedgerEntry.objects.count()
-    error = agent.refusal(tool, {"message": "Is it paused?", **TOOLS[tool]})
-    assert (Alert.objects.count(), LedgerEntry.objects.count()) == before
-    return error
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates", "course")]
 
 
 # --- standing

@@ -1,6 +1,6 @@
 """Every way to stop ends everything to the number, on every account, and tells each owner (cases, 16 and 17)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,28 +13,9 @@ from accounts.readiness import blockers
 from alerts.carriers.base import Refused
 from alerts.models import Attempt, CarrierEvent
 from tests.accounts.sides import ADA, OPTED_OUT, Side, newest_digits
-from tests.contract.course import Course, attempt_of, following, send, shown, start
+from tests.contract.course import Course, attempt_of, send, shown, start
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates")]
-
-
-@pytest.fixture(autouse=True)
-def course() -> Iterator[Course]:
-    """Time and the carrier in the test's hands."""
-    with following() as begun:
-        yield begun
-
-
-@pytest.fixture
-def mine() -> Side:
-    """Ada agreed to alerts of this account."""
-    return Side("+12025550143")
-
-
-@pytest.fixture
-def theirs() -> Side:
-    """And to those of this one."""
-    return Side("+12025550144")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("load_rates", "course")]
 
 
 def by_sms(course: Course, mine: Side, theirs: Side) -> None:
