@@ -348,7 +348,13 @@ CELERY_BEAT_SCHEDULE = {
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    # Without addresses and without the words of errors: both can hold somebody's data.
+    "formatters": {
+        "line": {
+            "()": "breakpass.logs.DiscreetFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": setting("LOG_LEVEL", "INFO")},
     "loggers": {

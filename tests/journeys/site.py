@@ -111,7 +111,8 @@ class Visitor:
 
     def __init__(self, site: str, cookies: dict[str, str] | None = None) -> None:
         self._browser = httpx.Client(follow_redirects=True, timeout=30, trust_env=False, cookies=cookies)
-        self.address, self.status, self.page = site, 0, Page("")
+        self.site, self.address = site, site
+        self.status, self.page = 0, Page("")
         self._html = ""
 
     @property
@@ -121,7 +122,7 @@ class Visitor:
 
     def open(self, address: str) -> Self:
         """Go to a page, by its whole address or its path."""
-        self._take(self._browser.get(urljoin(self.address, address)))
+        self._take(self._browser.get(urljoin(self.site, address)))
         assert self.status == 200, (self.status, self.text)
         return self
 
