@@ -11,4 +11,4 @@ class BreakPassConfig(AppConfig):
     def ready(self) -> None:
         """Configure Celery in every process that can nudge, and register the checks."""
         import breakpass.celery
-        import breakpass.checks  # noqa: F401
+        import breakpass.checks  # noqa: F401 - importing registers them

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from sandbox.connections import drop_connection
 from sandbox.exchange import Exchange
@@ -49,7 +50,8 @@ class Parameters:
             raise ApiError(20001)
 
 
-Work = Callable[[Parameters], tuple[int, Any]]
+Answer = tuple[int, Any]
+Work = Callable[[Parameters], Answer]
 
 
 def words(text: str) -> frozenset[str]:
@@ -126,6 +128,37 @@ async def serve(request: Request, operation: str, channel: str, work: Work) -> R
         if error.status == 401:
             headers["WWW-Authenticate"] = 'Basic realm="Twilio API"'
         return JSONResponse(error.as_json(), error.status, headers)
+
+
+def resource(
+    name: str,
+    channel: str,
+    *,
+    create: Callable[[Exchange, Parameters], Answer],
+    listed: Callable[[Exchange, Parameters], Answer],
+    fetch: Callable[[Exchange, str], Answer],
+    update: Callable[[Exchange, str, Parameters], Answer],
+) -> list[Route]:
+    """The two addresses of a resource: all of it (create, list), and one (fetch, update). `channel` as in `serve`."""
+
+    async def several(request: Request) -> Response:
+        exchange: Exchange = request.app.state.exchange
+        if request.method == "POST":
+            return await serve(request, "create", channel, lambda parameters: create(exchange, parameters))
+        return await serve(request, "list", channel, lambda parameters: listed(exchange, parameters))
+
+    async def one(request: Request) -> Response:
+        exchange: Exchange = request.app.state.exchange
+        sid = request.path_params["sid"]
+        if request.method == "POST":
+            return await serve(request, "update", channel, lambda parameters: update(exchange, sid, parameters))
+        return await serve(request, "fetch", channel, lambda parameters: fetch(exchange, sid))
+
+    base = f"{API}/{{account}}/{name}"
+    return [
+        Route(f"{base}.json", several, methods=["GET", "POST"]),
+        Route(f"{base}/{{sid}}.json", one, methods=["GET", "POST"]),
+    ]
 
 
 def _refuse(faults: list[Fault]) -> None:

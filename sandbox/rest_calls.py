@@ -2,10 +2,6 @@
 
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-
 from sandbox import voice
 from sandbox.calls import end
 from sandbox.exchange import Exchange
@@ -19,8 +15,8 @@ from sandbox.rest import (
     is_callback_url,
     is_e164,
     page_of,
+    resource,
     rfc2822,
-    serve,
     within,
     words,
 )
@@ -205,24 +201,4 @@ def update(exchange: Exchange, sid: str, parameters: Parameters) -> tuple[int, d
         return 200, as_json(exchange, call)
 
 
-async def calls(request: Request) -> Response:
-    """Create one, or list them."""
-    exchange: Exchange = request.app.state.exchange
-    if request.method == "POST":
-        return await serve(request, "create", "call", lambda parameters: create(exchange, parameters))
-    return await serve(request, "list", "call", lambda parameters: listed(exchange, parameters))
-
-
-async def call(request: Request) -> Response:
-    """Fetch or update one."""
-    exchange: Exchange = request.app.state.exchange
-    sid = request.path_params["sid"]
-    if request.method == "POST":
-        return await serve(request, "update", "call", lambda parameters: update(exchange, sid, parameters))
-    return await serve(request, "fetch", "call", lambda parameters: fetch(exchange, sid))
-
-
-routes = [
-    Route(API + "/{account}/Calls.json", calls, methods=["GET", "POST"]),
-    Route(API + "/{account}/Calls/{sid}.json", call, methods=["GET", "POST"]),
-]
+routes = resource("Calls", "call", create=create, listed=listed, fetch=fetch, update=update)

@@ -3,10 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-
 from sandbox.content import read_variables
 from sandbox.exchange import Exchange
 from sandbox.messaging import accept, address
@@ -21,8 +17,8 @@ from sandbox.rest import (
     is_callback_url,
     is_e164,
     page_of,
+    resource,
     rfc2822,
-    serve,
     within,
     words,
 )
@@ -230,24 +226,4 @@ def update(exchange: Exchange, sid: str, parameters: Parameters) -> tuple[int, d
         return 200, as_json(exchange, message)
 
 
-async def messages(request: Request) -> Response:
-    """Create one, or list them."""
-    exchange: Exchange = request.app.state.exchange
-    if request.method == "POST":
-        return await serve(request, "create", "", lambda parameters: create(exchange, parameters))
-    return await serve(request, "list", "", lambda parameters: listed(exchange, parameters))
-
-
-async def message(request: Request) -> Response:
-    """Fetch or update one."""
-    exchange: Exchange = request.app.state.exchange
-    sid = request.path_params["sid"]
-    if request.method == "POST":
-        return await serve(request, "update", "", lambda parameters: update(exchange, sid, parameters))
-    return await serve(request, "fetch", "", lambda parameters: fetch(exchange, sid))
-
-
-routes = [
-    Route(API + "/{account}/Messages.json", messages, methods=["GET", "POST"]),
-    Route(API + "/{account}/Messages/{sid}.json", message, methods=["GET", "POST"]),
-]
+routes = resource("Messages", "", create=create, listed=listed, fetch=fetch, update=update)

@@ -28,7 +28,7 @@ class Factory(DjangoModelFactory[M]):
 
     if TYPE_CHECKING:
 
-        def __new__(cls, **kwargs: Any) -> M: ...  # type: ignore[misc]
+        def __new__(cls, **kwargs: Any) -> M: ...  # type: ignore[misc]  # a factory makes a model
 
 
 class UserFactory(Factory[User]):

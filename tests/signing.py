@@ -34,4 +34,4 @@ def post(
     response: Any = (client or Client(enforce_csrf_checks=True)).post(
         path, urlencode(fields), content_type=FORM, headers=headers
     )
-    return response  # type: ignore[no-any-return]
+    return response  # type: ignore[no-any-return]  # Django's test response is made at run time

@@ -15,8 +15,8 @@ MESSAGE_MAX_CHARS = 600
 MAX_READINGS = 8
 
 _SPACES = re.compile(r"\s+")
-_CLOSERS = "\"'”’»›)]}*_"  # noqa: RUF001 - quotes as people write them
-_ENDS = frozenset(".!?…:;,-–—([{。！？：；，、।۔؟،")  # noqa: RUF001
+_CLOSERS = "\"'”’»›)]}*_"  # quotes as people write them
+_ENDS = frozenset(".!?…:;,-–—([{。！？：；，、।۔؟،")
 _MARKUP = str.maketrans(dict.fromkeys("`*_~[]<>&\\#|", ""))
 
 

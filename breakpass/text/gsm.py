@@ -14,9 +14,9 @@ _BASIC = frozenset(
 _EXTENDED = frozenset("^{}\\[]~|€\f")
 
 _TWINS = str.maketrans(
-    dict.fromkeys("‘’‚‛′ʼ‹›", "'")  # noqa: RUF001 - the look-alikes themselves
+    dict.fromkeys("‘’‚‛′ʼ‹›", "'")  # the look-alikes themselves
     | dict.fromkeys("“”„‟″«»", '"')
-    | dict.fromkeys("‐‑‒–—―−", "-")  # noqa: RUF001
+    | dict.fromkeys("‐‑‒–—―−", "-")
     | {"…": "..."}
 )
 

@@ -167,7 +167,7 @@ def test_checkledger_is_quiet_when_all_adds_up_and_fails_when_not(run: Any, caps
     assert json.loads(capsys.readouterr().out) == {"accounts": 1, "differences": [difference]}
 
 
-def test_standing_by_command(run: Any) -> None:
+def test_an_account_is_suspended_lifted_and_closed_by_command_once(run: Any) -> None:
     account = AccountFactory(user=UserFactory(email="sam@example.com"))
     said = {"account_id": account.pk, "status": "suspended", "changed": True}
     assert run("suspend_account", "sam@example.com", "--reason", "spam") == said
@@ -179,7 +179,7 @@ def test_standing_by_command(run: Any) -> None:
         call_command("suspend_account", "sam@example.com")
 
 
-def test_pauses_by_command(run: Any) -> None:
+def test_sending_is_paused_and_resumed_by_command_for_what_is_named(run: Any) -> None:
     account = AccountFactory(user=UserFactory(email="sam@example.com"))
     pause = run("pause_sending", "destination", "--reason", "storm", "--countries", "de", "fr")
     assert pause == {"flag": "destination", "countries": ["DE", "FR"], "account_id": None}
@@ -194,7 +194,7 @@ def test_pauses_by_command(run: Any) -> None:
     assert list(Pause.objects.filter(lifted_at=None).values_list("flag", flat=True)) == ["destination"]
 
 
-def test_confirm_payment_by_command(run: Any) -> None:
+def test_a_payment_is_confirmed_by_command_once_and_named_when_several_wait(run: Any) -> None:
     account = AccountFactory(user=UserFactory(email="sam@example.com"), balance_cents=0, first_payment_at=None)
     with pytest.raises(CommandError, match="waiting: none"):
         call_command("confirm_payment", "sam@example.com")

@@ -66,7 +66,7 @@ def test_the_room_left_for_a_message(kind: SenderKind, gsm: bool, link: int, rem
         ("alphanumeric", "a", 160),
         ("alphanumeric", "ł", 70),
         ("us_ca", "€", 49),
-        ("us_ca", "’", 98),  # noqa: RUF001
+        ("us_ca", "’", 98),
     ],
 )
 def test_a_message_that_just_fits_passes_and_one_more_character_is_refused(
@@ -108,7 +108,7 @@ def test_only_repeated_messages_of_an_acknowledging_workflow_are_numbered() -> N
 def test_the_texts_sent_are_exactly_these() -> None:
     footer = "\n\nThis is an automated BreakPass alert. Reply STOP to opt out."
     link = ack_link(HOST, "abcdefghi")
-    assert sms_text("It’s down", sender_kind="us_ca") == f"It's down{footer}"  # noqa: RUF001
+    assert sms_text("It’s down", sender_kind="us_ca") == f"It's down{footer}"
     assert sms_text("Down", sender_kind="us_ca", reminder=REMINDER, link=link) == (
         f"Reminder 2 of 3: Down https://breakpass.example/a/abcdefghi{footer}"
     )
@@ -172,7 +172,7 @@ def test_a_cut_that_leaves_only_emoji_is_no_way_out() -> None:
     assert refused.value.details == {"field": "message", "rule": "sms_alphabet"}
 
 
-LETTERS = "ab cd.€[]_*~`<>&(łéçжя語한🚨…’\u00a0e"  # noqa: RUF001
+LETTERS = "ab cd.€[]_*~`<>&(łéçжя語한🚨…’\u00a0e"
 SCRIPTS = st.text(alphabet=st.sampled_from(LETTERS), min_size=1, max_size=230)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,9 @@ CALL_SID = f"CA{1:032x}"
 LATER = NOON + timedelta(seconds=5)
 
 
-def start(account: Account, *steps: Step, carrier: FakeCarrier | None = None, **plan: object) -> Alert:
+def start(account: Account, *steps: Step, carrier: FakeCarrier | None = None, **plan: Any) -> Alert:
     """An alert whose first attempt has been handed over at noon."""
-    alert = make_alert(make_number(account), steps or (Step(0, "sms"),), **plan)  # type: ignore[arg-type]
+    alert = make_alert(make_number(account), steps or (Step(0, "sms"),), **plan)
     delivery.send_attempt(first_of(alert).pk, NOON, carrier=carrier or FakeCarrier())
     return alert
 
@@ -188,10 +189,10 @@ def test_a_report_about_nothing_of_ours_is_kept_and_flagged() -> None:
     ],
 )
 def test_case_13_how_a_call_ends(
-    account: Account, report: dict[str, object], status: str, reason: str, charged: int, settlement: str
+    account: Account, report: dict[str, Any], status: str, reason: str, charged: int, settlement: str
 ) -> None:
     alert = start(account, Step(0, "call"))
-    hear(first_of(alert), **report, sequence=3)  # type: ignore[arg-type]
+    hear(first_of(alert), **report, sequence=3)
     attempt = first_of(alert)
     assert (attempt.status, attempt.failure_reason) == (status, reason)
     assert (attempt.charged_cents, attempt.settlement) == (charged, settlement)

@@ -68,10 +68,10 @@ def test_every_gather_takes_one_key_and_the_pause_after_the_message_is_three_sec
 
 
 def test_markup_in_a_message_is_spoken_text_and_never_a_verb() -> None:
-    message = clean("<Dial>+1900…</Dial> & \"q\" 'x' ’\x0b")  # noqa: RUF001
+    message = clean("<Dial>+1900…</Dial> & \"q\" 'x' ’\x0b")
     root = ET.fromstring(open_call(script(message=message)))
     spoken = [say.text for say in root.iter("Say")]
-    assert spoken.count("<Dial>+1900…</Dial> & \"q\" 'x' ’") == 1  # noqa: RUF001
+    assert spoken.count("<Dial>+1900…</Dial> & \"q\" 'x' ’") == 1
     assert {element.tag for element in root.iter()} == {"Response", "Gather", "Say"}
 
 

@@ -58,7 +58,7 @@ def same(answer: Any, printed: Any, *, apart: frozenset[str] = frozenset({"alert
     return bool(answer == printed) and type(answer) is type(printed)
 
 
-def test_get_setup_status(story: Story) -> None:
+def test_get_setup_status_answers_its_example(story: Story) -> None:
     world.offer("GB", sender="alphanumeric", cents=FREE)
     world.set_rate("GB", "sms", status="coming_soon")
     account = story.account(number=SAM_IN_LONDON, balance_cents=2400)
@@ -70,7 +70,7 @@ def test_get_setup_status(story: Story) -> None:
     assert answer == printed
 
 
-def test_list_workflows(agent: McpClient) -> None:
+def test_list_workflows_answers_its_example(agent: McpClient) -> None:
     answer = run(agent, "list_workflows")
     printed = example("list_workflows")
     assert answer == {**printed, "updated_at": "2026-10-03T09:00:00.000Z"}
@@ -79,7 +79,9 @@ def test_list_workflows(agent: McpClient) -> None:
 @pytest.mark.parametrize(
     ("tool", "accepted_at"), [("send_whatsapp", 0), ("send_sms", 5), ("make_call", 5), ("start_workflow", 0)]
 )
-def test_a_send(story: Story, account: Account, agent: McpClient, tool: str, accepted_at: int) -> None:
+def test_each_sender_answers_its_example_and_a_repeat_is_the_same_alert(
+    story: Story, account: Account, agent: McpClient, tool: str, accepted_at: int
+) -> None:
     story.until(story.minute(accepted_at))
     answer, printed = run(agent, tool), example(tool)
     assert answer.keys() == printed.keys()
@@ -96,7 +98,7 @@ def test_a_send(story: Story, account: Account, agent: McpClient, tool: str, acc
     assert account.alerts.get().ended_at is not None
 
 
-def test_get_alert_status(story: Story, agent: McpClient) -> None:
+def test_get_alert_status_answers_its_example(story: Story, agent: McpClient) -> None:
     alert_id = run(agent, "start_workflow")["alert_id"]
     story.after(seconds=20)
     story.phone(SAM).answer()
@@ -116,7 +118,7 @@ def test_get_alert_status(story: Story, agent: McpClient) -> None:
     assert same(answer, printed)
 
 
-def test_cancel_alert(story: Story, agent: McpClient) -> None:
+def test_cancel_alert_answers_its_example(story: Story, agent: McpClient) -> None:
     story.phone(SAM).set_behaviour(call="decline")
     alert_id = run(agent, "start_workflow")["alert_id"]
     story.after(seconds=130)

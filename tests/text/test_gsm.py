@@ -9,7 +9,7 @@ from breakpass.text import sms_units, to_gsm_lookalikes
     ("text", "encoding", "units"),
     [
         ("Build [x] failed €5", "gsm7", 22),
-        ("it’s down", "ucs2", 9),  # noqa: RUF001
+        ("it’s down", "ucs2", 9),
         ("a\u00a0b", "ucs2", 3),
         ("código", "ucs2", 6),
         ("Ç", "gsm7", 1),
@@ -21,7 +21,7 @@ from breakpass.text import sms_units, to_gsm_lookalikes
         ("e\u0301", "ucs2", 2),
         ("\u00e9", "gsm7", 1),
         ("…", "ucs2", 1),
-        ("–", "ucs2", 1),  # noqa: RUF001
+        ("–", "ucs2", 1),
         ("“", "ucs2", 1),
         ("\t", "ucs2", 1),
         ("¡¿§¤àñüÑ", "gsm7", 8),
@@ -46,5 +46,5 @@ def test_one_part_is_160_or_70_units() -> None:
 
 
 def test_typographic_characters_go_to_their_twins_and_others_stay() -> None:
-    assert to_gsm_lookalikes("‘a’ “b” «c» – — … \u00a0\u202f") == '\'a\' "b" "c" - - ...   '  # noqa: RUF001
+    assert to_gsm_lookalikes("‘a’ “b” «c» – — … \u00a0\u202f") == '\'a\' "b" "c" - - ...   '
     assert to_gsm_lookalikes("ł ç ` 🚨 é") == "ł ç ` 🚨 é"

@@ -1,6 +1,7 @@
 """The engine as tables: what happens next, without a database."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from workflows.plan import Plan, PlannedStep, Price
 CENTS = {"whatsapp": Price(3), "sms": Price(4), "call": Price(20, 5)}
 
 
-def plan_of(definition: Definition, **changes: object) -> Plan:
+def plan_of(definition: Definition, **changes: Any) -> Plan:
     steps = tuple(
         PlannedStep(seq, step.offset_min, step.kind, "call" if step.kind == "call" else "whatsapp")
         for seq, step in enumerate(definition.steps, start=1)
@@ -30,23 +31,23 @@ def plan_of(definition: Definition, **changes: object) -> Plan:
         prices=CENTS,
         max_cost_cents=0,
     )
-    return replace(plan, **changes)  # type: ignore[arg-type]
+    return replace(plan, **changes)
 
 
-def message(seq: int, status: str, *, minute: int = 0, channel: str = "whatsapp", **more: object) -> Tried:
-    return Tried(seq, "message", channel, status, offset_min=minute, **more)  # type: ignore[arg-type]
+def message(seq: int, status: str, *, minute: int = 0, channel: str = "whatsapp", **more: Any) -> Tried:
+    return Tried(seq, "message", channel, status, offset_min=minute, **more)
 
 
-def call(seq: int, status: str, *, minute: int = 0, **more: object) -> Tried:
-    return Tried(seq, "call", "call", status, offset_min=minute, **more)  # type: ignore[arg-type]
+def call(seq: int, status: str, *, minute: int = 0, **more: Any) -> Tried:
+    return Tried(seq, "call", "call", status, offset_min=minute, **more)
 
 
 def failed(seq: int, reason: str, *, minute: int = 0, channel: str = "whatsapp", falls_back: bool = True) -> Tried:
     return Tried(seq, "message", channel, "failed", "DELIVERY_FAILED", reason, falls_back, minute)
 
 
-def fallback(seq: int, status: str, **more: object) -> Tried:
-    return Tried(seq, "fallback", "sms", status, **more)  # type: ignore[arg-type]
+def fallback(seq: int, status: str, **more: Any) -> Tried:
+    return Tried(seq, "fallback", "sms", status, **more)
 
 
 INF, A, E = plan_of(INFORM), plan_of(ACKNOWLEDGE), plan_of(ESCALATE)

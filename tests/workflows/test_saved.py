@@ -85,7 +85,7 @@ def test_the_default_can_be_had_back_as_a_new_version() -> None:
         ({"steps": [Step(1441, "message")]}, "steps"),
         ({"steps": [Step(5, "message"), Step(0, "call")]}, "steps"),
         ({"steps": [Step(0, "call"), Step(0, "call")]}, "steps"),
-        ({"steps": [Step(0, "fax")]}, "steps"),  # type: ignore[arg-type]
+        ({"steps": [Step(0, "fax")]}, "steps"),  # type: ignore[arg-type]  # the wrong word is the point
         ({"max_attempts": 1}, "max_attempts"),
         ({"max_attempts": 13}, "max_attempts"),
     ],
