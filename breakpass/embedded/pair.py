@@ -71,7 +71,9 @@ class Pair:
     def stop(self) -> None:
         """Stop everything, the last started first, and forget it."""
         while self._children:
-            stop(self._children.pop())
+            # It leaves the list last, so that `hurry` reaches the one that is being waited for.
+            stop(self._children[-1])
+            self._children.pop()
         self.entries = []
         self.record_path.unlink(missing_ok=True)
         if self._lock is not None:

@@ -181,6 +181,11 @@ def answers(port: int, path: str) -> bool:
         connection.close()
 
 
+def how_it_ended(returncode: int) -> str:
+    """A return code in words: its exit code, or the signal that killed it."""
+    return f"exit code {returncode}" if returncode >= 0 else f"killed by {signal.Signals(-returncode).name}"
+
+
 def run(base_dir: Path) -> int:
     """Run until Ctrl-C (exit code 0) or until a process ends on its own (1). Errors: `CannotStart`."""
     stack = Stack(base_dir)
@@ -204,7 +209,8 @@ def run(base_dir: Path) -> int:
         print("\nStopping…", flush=True)
         stack.pair.stop()
         return 0
-    code = ended.process.returncode
-    print(f"\n{ended.name} ended on its own (exit code {code}); {ended.log} ends with: {last_line(ended.log)}")
+    how = how_it_ended(ended.process.returncode)
+    print(f"\n{ended.name} ended on its own ({how}); {ended.log} ends with: {last_line(ended.log)}", flush=True)
+    print("Stopping the rest; the data stays in var/.", flush=True)
     stack.pair.stop()
     return 1

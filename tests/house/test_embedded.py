@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -103,6 +104,13 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
 
 def processes_of(toy: Path) -> list[psutil.Process]:
     return [psutil.Process(entry.pid) for entry in record.read(record.path_of(toy))]
+
+
+def wait_for(happened: Callable[[], bool], timeout_s: float = 15) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def gone(processes: list[psutil.Process], timeout_s: float = 15) -> bool:
@@ -312,13 +320,14 @@ def test_ctrl_c_stops_every_process_and_the_next_run_starts_again(toy: Path, sta
 
 @pytest.mark.drill
 def test_a_second_ctrl_c_does_not_wait_for_a_stubborn_process(toy: Path, start_toy: StartToy) -> None:
-    stubborn = PROCFILE.replace("worker: sleep 1000", "worker: sh -c 'trap \"\" TERM; while true; do sleep 1; done'")
+    deaf = "worker: sh -c 'trap \"echo not now\" TERM; while true; do sleep 0.1; done'"
+    stubborn = PROCFILE.replace("worker: sleep 1000", deaf)
     (toy / "Procfile").write_text(stubborn, encoding="utf-8")
     run = start_toy(redis.free_port())
     read_until(run, "Ctrl-C stops everything")
     children = processes_of(toy)
     run.send_signal(signal.SIGINT)
-    read_until(run, "Stopping")
+    wait_for(lambda: "not now" in (toy / "var" / "log" / "worker.log").read_text(encoding="utf-8"))
     run.send_signal(signal.SIGINT)
     assert run.wait(8) == 0
     assert gone(children)
@@ -394,7 +403,7 @@ def test_a_process_that_ends_on_its_own_ends_the_run_with_its_last_words(toy: Pa
     output, _ = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "worker ended on its own (exit code 3)" in output
-    assert output.rstrip().endswith("out of luck")
+    assert "worker.log ends with: out of luck\n" in output
     assert discover(toy) == {}
 
 
@@ -437,3 +446,20 @@ def test_a_plain_user_runs_it_too(tmp_path: Path) -> None:
         assert not (home / "var" / "run" / "servers.json").exists()
         return
     pytest.skip("no Python here is open to other users")
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("name", ["postgres", "redis", "web", "worker"])
+def test_a_killed_process_is_named_with_its_signal_and_takes_the_rest_along(
+    toy: Path, start_toy: StartToy, name: str
+) -> None:
+    run = start_toy(redis.free_port())
+    read_until(run, "Ctrl-C stops everything")
+    children = processes_of(toy)
+    next(psutil.Process(each.pid) for each in record.read(record.path_of(toy)) if each.name == name).kill()
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert f"{name} ended on its own (killed by SIGKILL); " in output
+    assert output.rstrip().endswith("Stopping the rest; the data stays in var/.")
+    assert gone(children)
+    assert discover(toy) == {}
