@@ -330,6 +330,8 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# A worker waits for its broker as long as it takes; the default ends it after 100 tries, most of an hour.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_SERIALIZER = "json"
 # A broker that is down may hold an accepted request up for moments only: the sweep delivers anyway.
 CELERY_TASK_PUBLISH_RETRY = False

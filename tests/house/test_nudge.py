@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import transaction
 
 from breakpass import nudge as nudging
+from breakpass.celery import app
 from breakpass.nudge import Postman, nudge
 
 Sent = list[tuple[str, tuple[int | str, ...]]]
@@ -134,3 +135,8 @@ def test_a_broker_that_hangs_holds_nobody_up(silent_broker: str, monkeypatch: py
     for number in range(50):
         postman.post("alerts.send_attempt", (number,))
     assert time.monotonic() - started < 0.2
+
+
+def test_a_worker_waits_for_its_broker_as_long_as_it_takes() -> None:
+    assert app.conf.broker_connection_max_retries is None
+    assert app.conf.broker_connection_retry_on_startup is True
