@@ -29,28 +29,29 @@ def speak(ref: str, *, sid: str, key: Key | None, now: datetime) -> str:
     """
     delivery.record(ref, Report(source="voice", sid=sid, status="in-progress"), now=now)
     attempt = Attempt.objects.select_related("alert__number__holder").filter(ref=ref, channel="call").first()
-    if attempt is None or attempt.alert.number is None:
+    if attempt is None:
         return twiml.hang_up()
-    script = _script_of(attempt)
+    alert = attempt.alert
     if key is None:
-        is_stopped = attempt.alert.number.is_opted_out()
-        return twiml.hang_up(twiml.GOODBYE) if is_stopped else twiml.open_call(script)
-    turn = twiml.next_part(twiml.parse_part(key.part), key.heard, key.digits, requires_ack=script.requires_ack)
+        if alert.number is None:
+            return twiml.hang_up()
+        return twiml.hang_up(twiml.GOODBYE) if alert.number.is_opted_out() else twiml.open_call(_script_of(attempt))
+    turn = twiml.next_part(twiml.parse_part(key.part), key.heard, key.digits, requires_ack=alert.requires_ack)
+    # A key counts even when the owner has taken the person off the account since the phone rang.
     if turn.acknowledges:
-        acks.press_key(attempt.alert, now=now)
+        acks.press_key(alert, now=now)
     if turn.opts_out:
         acks.opt_out(attempt.holder_id, via="key_9", now=now)
-    return twiml.answer(script, turn, heard=key.heard)
+    return twiml.answer(_script_of(attempt), turn, heard=key.heard)
 
 
 def _script_of(attempt: Attempt) -> twiml.Script:
     alert: Alert = attempt.alert
-    assert alert.number is not None
     return twiml.Script(
         message=alert.message,
         agent_name=alert.agent_name,
         requires_ack=alert.requires_ack,
-        is_plus_one=reveal(alert.number).startswith("+1"),
+        is_plus_one=alert.number is not None and reveal(alert.number).startswith("+1"),
         action_url=voice_url(str(attempt.ref)),
         wording=in_use(),
     )
