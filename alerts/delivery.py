@@ -6,7 +6,7 @@ from datetime import datetime
 
 from accounts.locking import lock_holder, locked
 from accounts.models import Account, Holder
-from alerts import answers, breaker
+from alerts import adopting, answers, breaker, timers
 from alerts.acks import opt_out
 from alerts.carriers import templates
 from alerts.carriers.base import Carrier, CarrierProblem, Outgoing, Refused, Report, Throttled, Unreachable
@@ -39,10 +39,15 @@ def send_attempt(attempt_id: int, now: datetime, *, carrier: Carrier | None = No
 def send(outgoing: Outgoing, *, carrier: Carrier, clock: Clock) -> None:
     """Hand a claimed attempt to the carrier, once, and keep the answer. Outside any transaction.
 
-    Only an answer that says that nothing went (429, no connection) lets it be sent again, later and by the sweep.
+    Only an answer that says that nothing went (429, no connection), or a claim that grew old before anything left,
+    lets it be sent again, later and by the sweep.
     """
     if outgoing.template is not None and templates.look(outgoing.template, carrier) == "differs":
         _under_locks(outgoing.ref, lambda a, h, one: answers.mismatch(a, h, one, now=clock()), now=clock())
+        return
+    if clock() >= outgoing.claimed_at + timers.SEND_WITHIN:
+        # This worker slept. It may be given up already, and what follows from that is on its way.
+        _under_locks(outgoing.ref, lambda a, h, one: answers.put_back(a, h, one, wait_s=0, now=clock()), now=clock())
         return
     try:
         sent = carrier.place_call(outgoing) if outgoing.channel == "call" else carrier.send_message(outgoing)
@@ -97,9 +102,13 @@ def look_after(attempt_id: int, now: datetime, *, carrier: Carrier, clock: Clock
         attempt = due.select_related("alert__number", "alert__holder").first()
         if attempt is None:
             return False
+        is_stop_unfinished = attempt.status == AttemptStatus.FAILED
         question = answers.Question(AttemptStatus(attempt.status), attempt.due_at)
         answers.postpone(attempt, now=now)
         outgoing = compose(attempt, attempt.claimed_at) if attempt.claimed_at is not None else None
+    if is_stop_unfinished:
+        _finish_stop(str(attempt.ref), attempt.holder_id, now=now)
+        return True
     has_nothing = False
     if outgoing is not None:
         with suppress(CarrierProblem):
@@ -113,14 +122,11 @@ def look_after(attempt_id: int, now: datetime, *, carrier: Carrier, clock: Clock
 
 
 def _ask(attempt: Attempt, outgoing: Outgoing, carrier: Carrier, now: datetime) -> bool:
-    """Record what the carrier has; False when it certainly has nothing."""
+    """Record what the carrier has; False when it certainly has nothing. Raises `Unknown` when it cannot be told."""
     if attempt.carrier_sid:
         record(outgoing.ref, carrier.fetch(outgoing.channel, attempt.carrier_sid), now=now)
         return True
-    found = carrier.find(outgoing)
-    taken = Attempt.objects.filter(carrier_sid__in=[one.sid for one in found]).exclude(pk=attempt.pk)
-    others = set(taken.values_list("carrier_sid", flat=True))
-    ours = next((one for one in found if one.sid not in others), None)
+    ours = adopting.pick(attempt, carrier.find(outgoing), now=now)
     if ours is None:
         return False
     record(outgoing.ref, ours, now=now)
@@ -147,5 +153,11 @@ def _under_locks(ref: str, work: Callable[[Account, Holder, Attempt], Taken], *,
         taken = work(account, holder, attempt)
     if taken.opts_out:
         # Every account that reaches this number, each under its own lock: after this one is let go.
-        opt_out(holder_id, via="carrier", now=now)
+        _finish_stop(ref, holder_id, now=now)
     return taken
+
+
+def _finish_stop(ref: str, holder_id: int, *, now: datetime) -> None:
+    """Stop everything to a number that the carrier blocks; until that is done, the attempt stays due for it."""
+    opt_out(holder_id, via="carrier", now=now)
+    Attempt.objects.filter(ref=ref, status=AttemptStatus.FAILED).update(due_at=None)

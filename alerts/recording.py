@@ -57,7 +57,9 @@ def take(account: Account, holder: Holder, attempt: Attempt, report: Report, *, 
         settle(account, attempt, now=now)
     if attempt.channel == "call" and attempt.ended_at is not None:
         lines.free(holder, attempt, now=now)
-    if moved and not opts_out:
+    if opts_out:
+        _leave_stop_due(attempt, now)
+    elif moved:
         follow(account, attempt.alert, now=now)
     return Taken(moved, opts_out)
 
@@ -82,8 +84,9 @@ def fail(
     settle(account, attempt, now=now)
     if attempt.channel == "call":
         lines.free(holder, attempt, now=now)
-    # Opting out ends the alert by itself, with every other one to this number.
-    if not opts_out:
+    if opts_out:
+        _leave_stop_due(attempt, now)
+    else:
         follow(account, attempt.alert, now=now)
     return Taken(True, opts_out)
 
@@ -211,6 +214,14 @@ def _learn(holder: Holder, attempt: Attempt, reason: Reason | None, now: datetim
     if reason.flags_number:
         _set(holder, flagged_at=holder.flagged_at or now)
     return reason.opts_out
+
+
+def _leave_stop_due(attempt: Attempt, now: datetime) -> None:
+    """Opting out ends the alert, with every other one to this number, but after this unit of work.
+
+    Whoever comes by if the process dies in between finishes it (alerts.delivery).
+    """
+    note(attempt, due_at=now + timers.LOST_AFTER)
 
 
 def _set(holder: Holder, **fields: object) -> None:

@@ -11,6 +11,8 @@ WORKFLOW_RING_S, DIRECT_RING_S = 25, 40
 CALL_LIMIT_S, LINE_SLACK_S = 55, 15
 # Longer than a request to the carrier can take: then its worker is dead, or its answer was lost.
 LOST_AFTER = timedelta(seconds=30)
+# A claim older than this is not sent by whoever made it: a request that begins now ends before it is given up.
+SEND_WITHIN = timedelta(minutes=1)
 # Nothing found at the carrier this long after the claim: it never got it.
 GIVE_UP_AFTER = timedelta(minutes=2)
 # A call whose end was never heard of, and of which the carrier says nothing either.
