@@ -26,7 +26,7 @@ class AnsweringCommand(BaseCommand):
         try:
             answer = self.answer(options, timezone.now())
         except (Refusal, ValueError) as problem:
-            raise CommandError(problem.message if isinstance(problem, Refusal) else str(problem)) from problem
+            raise CommandError(sentence(problem)) from problem
         self.stdout.write(json.dumps(answer))
         # A process that is about to end takes its unsent nudges along; the sweep would find them a little later.
         wait_for_nudges(0.5)
@@ -34,6 +34,14 @@ class AnsweringCommand(BaseCommand):
     def answer(self, options: dict[str, Any], now: datetime) -> dict[str, Any]:
         """Do it; what it returns is printed."""
         raise NotImplementedError
+
+
+def sentence(problem: Refusal | ValueError) -> str:
+    """What to tell whoever typed the command: a refusal's message, or a ValueError's clause as a sentence."""
+    if isinstance(problem, Refusal):
+        return problem.message
+    clause = str(problem)
+    return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
 
 
 def cents(text: str) -> int:

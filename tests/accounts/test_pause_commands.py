@@ -141,11 +141,11 @@ def test_while_all_is_paused_reading_cancelling_and_acknowledging_go_on(
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (("destination",), "countries go with the flag `destination`, and only with it"),
-        (("all", "--countries", "US"), "countries go with the flag `destination`, and only with it"),
-        (("destination", "--countries", "US", "UK", "XX"), "no country has the code UK, XX"),
-        (("account",), "an account goes with the flag `account`, and only with it"),
-        (("sms", "--account", SAM), "an account goes with the flag `account`, and only with it"),
+        (("destination",), "Countries go with the flag `destination`, and only with it."),
+        (("all", "--countries", "US"), "Countries go with the flag `destination`, and only with it."),
+        (("destination", "--countries", "US", "UK", "XX"), "No country has the code UK, XX."),
+        (("account",), "An account goes with the flag `account`, and only with it."),
+        (("sms", "--account", SAM), "An account goes with the flag `account`, and only with it."),
     ],
 )
 def test_a_pause_that_makes_no_sense_is_refused_and_pauses_nobody(
@@ -160,6 +160,6 @@ def test_a_pause_that_makes_no_sense_is_refused_and_pauses_nobody(
 def test_more_countries_than_a_pause_holds_are_refused_and_leave_it_as_it_was(run: Any) -> None:
     codes = sorted(country_names())
     run("pause_sending", "destination", "--reason", "storm", "--countries", *codes[:100])
-    with pytest.raises(CommandError, match=r"^that is most of the world: pause `all` instead$"):
+    with pytest.raises(CommandError, match=r"^That is most of the world: pause `all` instead\.$"):
         call_command("pause_sending", "destination", "--reason", "storm", "--countries", *codes[100:])
     assert Pause.objects.get().countries.split() == codes[:100]

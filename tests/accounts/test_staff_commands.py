@@ -117,6 +117,6 @@ def test_a_payment_is_confirmed_once_and_of_this_account_only(run: Any, account:
 
 @pytest.mark.parametrize("cents", ["0", "-5"])
 def test_a_payment_brings_money(account: Account, cents: str) -> None:
-    with pytest.raises(CommandError, match=r"^a payment brings money$"):
+    with pytest.raises(CommandError, match=r"^A payment brings money\.$"):
         call_command("confirm_payment", SAM, "--amount-cents", cents, "--reference", "bank-8")
     assert not account.payments.exists()

@@ -50,7 +50,9 @@ def chosen(account: Account, pk: int | None) -> Payment:
             raise Refusal("PAYMENT_NOT_FOUND", "This account has no payment of that id.")
         return found
     waiting = list(account.payments.filter(status=Payment.Status.PENDING).order_by("pk"))
-    if len(waiting) != 1:
-        listed = ", ".join(str(payment.pk) for payment in waiting) or "none"
-        raise Refusal("PAYMENT_NOT_FOUND", f"Name the payment with --payment; waiting: {listed}.")
+    if not waiting:
+        raise Refusal("PAYMENT_NOT_FOUND", "No payment of this account waits to be confirmed.")
+    if len(waiting) > 1:
+        listed = ", ".join(str(payment.pk) for payment in waiting)
+        raise Refusal("PAYMENT_NOT_FOUND", f"Several payments wait: name one with --payment ({listed}).")
     return waiting[0]
