@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from accounts.models import Account, Number, Payment
 from alerts.models import Alert, Attempt
@@ -111,6 +113,23 @@ def test_a_payment_waits_for_staff_and_adds_nothing_yet(new_owner: Account) -> N
     new_owner.refresh_from_db()
     assert (new_owner.balance_cents, new_owner.first_payment_at) == (0, None)
     assert "Waiting for staff" in client.get(reverse("start")).content.decode()
+
+
+def test_where_phones_are_pretended_the_page_says_how_to_confirm_the_payment(
+    new_owner: Account, settings: Settings
+) -> None:
+    client = signed_in(new_owner)
+    client.post(reverse("ask-top-up"), {"amount_cents": "2500"})
+    command = "manage.py confirm_payment new@example.com"
+
+    settings.SANDBOX_URL = ""
+    assert command not in client.get(reverse("start")).content.decode()
+    settings.SANDBOX_URL = "http://127.0.0.1:9"
+    assert command in client.get(reverse("start")).content.decode()
+
+    call_command(*command.split()[1:])
+    new_owner.refresh_from_db()
+    assert new_owner.balance_cents == 2500
 
 
 def test_an_amount_that_is_not_offered_is_refused(new_owner: Account) -> None:
