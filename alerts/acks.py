@@ -49,7 +49,10 @@ def acknowledge(alert: Alert, *, via: Via, now: datetime) -> Outcome:
 
 def find_by_token(token: str) -> Alert | None:
     """The alert that a confirmation link or a button's payload names; None when there is none."""
-    return Alert.objects.select_related("account", "person").filter(ack_token=token).first() if token else None
+    # Whatever a stranger typed after the slash; a database cannot even be asked for a NUL.
+    if not (token.isascii() and token.isalnum()):
+        return None
+    return Alert.objects.select_related("account", "person").filter(ack_token=token).first()
 
 
 def press_button(payload: str, from_e164: str, *, now: datetime) -> Pressed:

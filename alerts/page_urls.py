@@ -6,9 +6,9 @@ from alerts.views import acknowledging, holder, listing, stopping, timeline
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("alerts/", listing.alert_list, name="alerts"),
-    path("alerts/<str:code>/", timeline.alert_page, name="alert"),
-    path("alerts/<str:code>/acknowledge/", timeline.acknowledge, name="acknowledge"),
-    path("alerts/<str:code>/cancel/", timeline.cancel, name="cancel-alert"),
+    path("alerts/<slug:code>/", timeline.alert_page, name="alert"),
+    path("alerts/<slug:code>/acknowledge/", timeline.acknowledge, name="acknowledge"),
+    path("alerts/<slug:code>/cancel/", timeline.cancel, name="cancel-alert"),
     path("start/test/", timeline.send_test, name="send-test"),
     path("a/<str:token>", acknowledging.ack_page, name="acknowledge-link"),
     path("join/<str:token>/", holder.join, name="join"),
