@@ -11,7 +11,7 @@ from tests.journeys.story import SAM, Story, attempts, shown
 from tests.mcp_client import McpClient
 
 pytestmark = pytest.mark.django_db(transaction=True)
-HOSTILE = "<Dial>+1900…</Dial> & \"q\" 'x' ’"  # noqa: RUF001
+HOSTILE = "<Dial>+1900…</Dial> & \"q\" 'x' ’"
 FOOTER = "\n\nThis is an automated BreakPass alert. Reply STOP to opt out."
 
 
