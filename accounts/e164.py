@@ -1,5 +1,7 @@
 """Phone numbers as E.164: read from what people type, the country they belong to, and how they are found and shown."""
 
+import re
+
 import phonenumbers
 from django.conf import settings
 from phonenumbers import PhoneNumberType
@@ -10,6 +12,13 @@ from breakpass.text import rejection
 # Calls to these cost their owner's caller extra, or reach a machine.
 REFUSED_TYPES = frozenset(
     {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST, PhoneNumberType.VOICEMAIL, PhoneNumberType.PAGER}
+)
+
+# A digit that mobile numbers got, or lost, long after people had given theirs to WhatsApp: Mexico, Argentina, Brazil.
+LATER_DIGITS = (
+    (re.compile(r"(\+52)1?(\d{10})"), "1"),
+    (re.compile(r"(\+54)9?(\d{10})"), "9"),
+    (re.compile(r"(\+55\d\d)9?([6-9]\d{7})"), "9"),
 )
 
 
@@ -45,6 +54,15 @@ def country_of(e164: str) -> str:
     known = phonenumbers.region_code_for_number(parsed)
     region = str(known or phonenumbers.region_code_for_country_code(parsed.country_code or 0))
     return region if len(region) == 2 and region != "ZZ" else ""
+
+
+def spellings(e164: str) -> frozenset[str]:
+    """Every way in which one phone's number may reach us: WhatsApp keeps the form in which its account was made."""
+    for pattern, digit in LATER_DIGITS:
+        found = pattern.fullmatch(e164)
+        if found is not None:
+            return frozenset({found[1] + found[2], found[1] + digit + found[2]})
+    return frozenset({e164})
 
 
 def hash_number(e164: str) -> str:

@@ -15,6 +15,7 @@ from accounts.e164 import country_of as country_of
 from accounts.e164 import hash_number as hash_number
 from accounts.e164 import mask as mask
 from accounts.e164 import parse_number as parse_number
+from accounts.e164 import spellings as spellings
 from accounts.locking import lock_holder, require_locked
 from accounts.models import Account, Holder, Number, Person
 from accounts.sealing import seal, unseal
@@ -24,6 +25,12 @@ from breakpass.text import rejection
 def reveal(number: Number) -> str:
     """The digits in E.164: for the carrier, and to be masked at once."""
     return unseal(number.sealed)
+
+
+def holders_of(e164: str) -> list[Holder]:
+    """Those known to us under any spelling of this number: usually one, often none."""
+    hashes = [hash_number(spelling) for spelling in spellings(e164)]
+    return list(Holder.objects.filter(number_hash__in=hashes).order_by("pk"))
 
 
 def holder_for(e164: str) -> Holder:

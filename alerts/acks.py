@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts import letters, numbers
 from accounts.locking import lock_holder, locked
-from accounts.models import Account, Holder, Number, VerificationCode
+from accounts.models import Account, Number, VerificationCode
 from accounts.people import shown_name
 from alerts.closing import close
 from alerts.models import Alert
@@ -61,7 +61,7 @@ def press_button(payload: str, from_e164: str, *, now: datetime) -> Pressed:
     `foreign`: no such alert, or not this number's; nothing happened, and staff should look.
     """
     alert = find_by_token(payload)
-    if alert is None or alert.holder.number_hash != numbers.hash_number(from_e164):
+    if alert is None or alert.holder_id not in {holder.pk for holder in numbers.holders_of(from_e164)}:
         return "foreign"
     return acknowledge(alert, via="whatsapp_button", now=now)
 
@@ -77,14 +77,15 @@ def stop_number(e164: str, *, via: str, now: datetime) -> bool:
     False when nothing changed.
     """
     # By its digits first: a number from a newer numbering plan than ours may stop us too.
-    holder = Holder.objects.filter(number_hash=numbers.hash_number(e164)).first()
-    if holder is None:
+    holders = numbers.holders_of(e164)
+    if not holders:
         try:
-            holder = numbers.holder_for(numbers.parse_number(e164))
+            holders = [numbers.holder_for(numbers.parse_number(e164))]
         except Refusal:
             # No number that we could ever send to.
             return False
-    return opt_out(holder.pk, via=via, now=now)
+    changed = [opt_out(holder.pk, via=via, now=now) for holder in holders]
+    return any(changed)
 
 
 def opt_out(holder_id: int, *, via: str, now: datetime) -> bool:
