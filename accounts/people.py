@@ -49,7 +49,7 @@ def shown_name(account: Account, person: Person) -> str:
 
 def label_of(name: str | None, shown: str) -> str:
     """What answers show for whoever was asked for by `name`: `owner` when that was the word, else the saved name."""
-    return OWNER if name is not None and _folded(name) == OWNER else shown
+    return OWNER if name is not None and fold_name(name) == OWNER else shown
 
 
 def list_recipients(account: Account) -> list[Recipient]:
@@ -65,11 +65,11 @@ def find_recipient(account: Account, name: str | None) -> Recipient:
     Only people with a number count. Refuses RECIPIENT_NOT_FOUND and RECIPIENT_AMBIGUOUS (seed 001, Errors).
     """
     reachable = [each for each in list_recipients(account) if each.number is not None]
-    wanted = _folded(name) if name is not None else OWNER
+    wanted = fold_name(name) if name is not None else OWNER
     if wanted == OWNER:
         found = [each for each in reachable if each.is_owner]
     else:
-        found = [each for each in reachable if _folded(each.shown) == wanted]
+        found = [each for each in reachable if fold_name(each.shown) == wanted]
     if not found:
         raise Refusal("RECIPIENT_NOT_FOUND", NOT_FOUND)
     if len(found) > 1:
@@ -173,10 +173,12 @@ def _recipient(account: Account, person: Person, *, was_named: bool) -> Recipien
 def _checked(name: str) -> str:
     cleaned = clean_name(name)
     check_name(cleaned, field="name")
-    if _folded(cleaned) == OWNER:
+    # Wide and ornamental letters too: nobody could tell that name from the word.
+    if fold_name(unicodedata.normalize("NFKC", cleaned)) == OWNER:
         raise rejection("name", "format", "`owner` always means the account's owner. Choose another name.")
     return cleaned
 
 
-def _folded(name: str) -> str:
+def fold_name(name: str) -> str:
+    """The form in which two names are compared: whatever their case and outer spaces (behaviour, Numbers)."""
     return unicodedata.normalize("NFC", name).strip().casefold()

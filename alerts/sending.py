@@ -178,7 +178,7 @@ def canonical(said: Fields, recipient: str | None, *, requires_ack: bool | None)
     """What makes two requests the same: the cleaned arguments with their defaults (behaviour, Idempotency)."""
     asked: dict[str, Any] = {
         "message": said.message,
-        "recipient": (recipient or people.OWNER).strip().casefold(),
+        "recipient": people.fold_name(recipient or people.OWNER),
         "agent_name": said.agent_name,
         "use_case": said.use_case,
         "event_reference": said.event_reference,

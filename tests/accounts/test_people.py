@@ -120,6 +120,8 @@ def test_a_shared_name_is_ambiguous() -> None:
         ("x" * 31, "max_length"),
         ("...", "format"),
         ("owner", "format"),
+        ("\uff4f\uff57\uff4e\uff45\uff52", "format"),
+        ("ow\u200bner", "format"),
         (" OWNER ", "format"),
     ],
 )

@@ -76,6 +76,15 @@ def test_what_reads_the_same_once_cleaned_and_defaulted_is_the_same_request() ->
     assert again.alert.pk == first.alert.pk
 
 
+def test_a_name_in_composed_and_in_separate_characters_is_the_same_request() -> None:
+    account = world.open_account()
+    world.add_person(account, "Jos\u00e9", number=world.ADA_NUMBER)
+    first = world.run(account, key="k1", recipient="Jos\u00e9")
+    again = world.run(account, key="k1", recipient="JOSE\u0301", now=NOW + S)
+    assert again.is_replay is True
+    assert again.alert.pk == first.alert.pk
+
+
 def test_case_21_a_key_used_again_after_its_alert_failed_gives_the_failed_alert() -> None:
     account = world.open_account()
     first = world.run(account, "inform", key="k1").alert
