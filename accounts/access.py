@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import wraps
+from ipaddress import IPv4Address, ip_address, ip_network
 from types import MappingProxyType
 from typing import Concatenate, ParamSpec, cast
 
@@ -39,12 +40,30 @@ def owner_page(view: AccountPage[P]) -> Callable[Concatenate[HttpRequest, P], Ht
 
 
 def client_ip(request: HttpRequest) -> str:
-    """The caller's address: the connection's, or what the nearest trusted proxies say (TRUSTED_PROXY_COUNT)."""
+    """The caller's address: the connection's, or what the nearest trusted proxies say (TRUSTED_PROXY_COUNT).
+
+    Of an IPv6 address only its network (/64): whoever has one address there has all of them, and could count afresh.
+    """
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     trusted: int = settings.TRUSTED_PROXY_COUNT
     if trusted and len(forwarded) >= trusted:
-        return str(forwarded[-trusted])
-    return str(request.META.get("REMOTE_ADDR", ""))
+        return network_of(forwarded[-trusted])
+    return network_of(str(request.META.get("REMOTE_ADDR", "")))
+
+
+def network_of(address: str) -> str:
+    """An address as callers are told apart by: without a proxy's port, IPv6 by its /64. What is none stays as it is."""
+    bare = address.partition("]")[0].lstrip("[") if address.startswith("[") else address
+    bare = bare.partition(":")[0] if bare.count(":") == 1 else bare
+    try:
+        found = ip_address(bare)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ip_network((int(found), 64), strict=False).network_address)
 
 
 def refusal_text(refusal: Refusal, labels: Mapping[str, str] = NO_LABELS) -> str:
