@@ -39,7 +39,7 @@ def stop(request: HttpRequest) -> HttpResponse:
         except Refusal as refusal:
             form.take_refusal(refusal, field="number")
         else:
-            if not consume("stop", client_ip(request), ASKED_PER_HOUR, timezone.now()):
+            if not may_try(request, "stop", ASKED_PER_HOUR):
                 form.add_error(None, TOO_OFTEN)
                 return private(render(request, "alerts/stop.html", {"form": form}, status=429))
             return ask_for_code(request, number_to_stop(e164), form.cleaned_data["channel"])
@@ -51,10 +51,18 @@ def stop(request: HttpRequest) -> HttpResponse:
 def stop_here(request: HttpRequest, token: str) -> HttpResponse:
     """From the holder's own page: the same proof, without typing the number."""
     number = number_or_404(token)
-    if not consume("stop", client_ip(request), ASKED_PER_HOUR, timezone.now()):
+    if not may_try(request, "stop", ASKED_PER_HOUR):
         context = {"form": StopForm(), "problem": TOO_OFTEN}
         return private(render(request, "alerts/stop.html", context, status=429))
     return ask_for_code(request, number, "sms")
+
+
+def may_try(request: HttpRequest, action: str, limit: int) -> bool:
+    """Whether this address may ask or guess once more. Nobody is kept from stopping by a cache that is down.
+
+    What costs money or could be guessed has caps of its own in the database (accounts.codes).
+    """
+    return consume(action, client_ip(request), limit, timezone.now(), when_down=True)
 
 
 def number_to_stop(e164: str) -> Number | None:
@@ -88,7 +96,7 @@ def stop_code(request: HttpRequest) -> HttpResponse:
         return private(redirect("stop"))
     form = CodeForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
-        if not consume("stop-code", client_ip(request), TYPED_PER_HOUR, timezone.now()):
+        if not may_try(request, "stop-code", TYPED_PER_HOUR):
             form.add_error("code", TOO_OFTEN)
         elif stops(request.session[SESSION_KEY], form.cleaned_data["code"]):
             del request.session[SESSION_KEY]
