@@ -2,18 +2,18 @@
 
 `run_sync` drives a private event loop per thread. When a coroutine awaits `call_sync(function)`, the loop stops and the
 function runs on the calling thread with no loop running: the same database connection, the same transaction, and
-Django's guard against ORM calls in async code stays on.
+Django's guard against ORM calls in async code stays on. It runs in the thread's own context too: in a copy, every call
+would make itself a new client of the cache, and with it a new connection, which are gone with the copy.
 """
 
 import asyncio
 import collections
-import contextvars
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
-Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]", contextvars.Context]
+Waiting = tuple[Callable[[], Any], "asyncio.Future[Any]"]
 
 
 class OwnLoop:
@@ -61,10 +61,10 @@ def run_sync(coroutine: Coroutine[Any, Any, Value]) -> Value:
     return task.result()
 
 
-def answer(function: Callable[[], Any], future: "asyncio.Future[Any]", context: contextvars.Context) -> None:
+def answer(function: Callable[[], Any], future: "asyncio.Future[Any]") -> None:
     """Run one waiting call and hand its value, or what it raised, to the coroutine that awaits it."""
     try:
-        value = context.run(function)
+        value = function()
     except Exception as error:
         future.set_exception(error)
     else:
@@ -77,6 +77,6 @@ async def call_sync(function: Callable[[], Value]) -> Value:
         raise RuntimeError("call_sync needs run_sync on the same thread")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Value] = loop.create_future()
-    _state.calls.append((function, future, contextvars.copy_context()))
+    _state.calls.append((function, future))
     loop.stop()
     return await future

@@ -4,13 +4,13 @@ from datetime import datetime
 
 from alerts import status
 from mcp_gateway.auth import Principal
-from mcp_gateway.tools.base import Answer, Arguments, account_of
+from mcp_gateway.tools.base import Answer, Arguments, account_by_id
 
 
 def run(principal: Principal, arguments: Arguments, now: datetime) -> Answer:
     """By ids, by reference, or the open ones."""
     return status.find(
-        account_of(principal),
+        account_by_id(principal),
         alert_ids=arguments.get("alert_ids"),
         event_reference=arguments.get("event_reference"),
     )
