@@ -43,7 +43,7 @@ format: env ## format the code and mend what can be mended
 	$(PY) -m ruff check --fix .
 
 bench: env ## measure requests per second and latency, side by side
-	$(PY) -m breakpass.embedded with --durable $(PY) -m tests.bench $(ARGS)
+	$(PY) -m breakpass.embedded with --durable $(PY) -m benchmarks $(ARGS)
 
 lock: env ## pin all dependencies again with their hashes (UPGRADE=--upgrade for newer ones)
 	$(COMPILE) -o requirements/base.txt
