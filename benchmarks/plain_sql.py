@@ -157,10 +157,14 @@ def write_all(recordings: Sequence[Recording], share: range, clients: int, secon
 
 
 def write(link: "psycopg.Connection[Any]", recorded: Recording) -> bool:
-    """One recording in one transaction; whether it was written."""
-    try:
-        with link.transaction(), link.cursor() as cursor:
-            play(cursor, recorded)
-    except psycopg.Error:
-        return False
-    return True
+    """One recording in one transaction; whether it was written. A public id that is taken is not the last word."""
+    for _ in range(2):
+        try:
+            with link.transaction(), link.cursor() as cursor:
+                play(cursor, recorded)
+        except psycopg.errors.UniqueViolation:
+            continue
+        except psycopg.Error:
+            return False
+        return True
+    return False
