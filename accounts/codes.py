@@ -46,7 +46,8 @@ def request_code(
     """Make a new code, which replaces an open one, and wake the task that sends it. Needs the locked account.
 
     `by_holder`: asked for on the holder's own page, where a call and a number that opted out are allowed. Refuses
-    ACCOUNT_SUSPENDED, SERVICE_PAUSED, RECIPIENT_OPTED_OUT, CHANNEL_UNAVAILABLE, RATE_LIMITED (with retry_after_s).
+    ACCOUNT_SUSPENDED, RECIPIENT_NOT_FOUND (removed meanwhile), SERVICE_PAUSED, RECIPIENT_OPTED_OUT,
+    CHANNEL_UNAVAILABLE, RATE_LIMITED (with retry_after_s).
     """
     require_locked(account)
     refuse_inactive(account)
@@ -55,7 +56,11 @@ def request_code(
             "channel", "format", "Only the person who holds the number can ask for a call, on their own page."
         )
     holder = lock_holder(number.holder_id)
-    number.holder = holder
+    # As it is under the lock: the owner may have removed the person since the page was read.
+    kept = Number.objects.filter(pk=number.pk, account=account).values_list("verified_at").first()
+    if kept is None:
+        raise Refusal("RECIPIENT_NOT_FOUND", "This person is not on the account any more.")
+    (number.verified_at,), number.holder = kept, holder
     if number.is_opted_out() and not by_holder:
         raise Refusal(
             "RECIPIENT_OPTED_OUT",

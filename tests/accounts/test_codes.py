@@ -239,3 +239,12 @@ def test_nothing_is_sent_while_sending_is_paused_or_the_account_is_suspended(acc
     with locked(account.pk) as held:
         standing.suspend(held, reason="spam", now=NOW)
     assert refusal_to_ask(number).code == "ACCOUNT_SUSPENDED"
+
+
+def test_whoever_was_removed_meanwhile_gets_no_code(account: Account, number: Number) -> None:
+    with locked(account.pk) as held:
+        remove(held, number.person, now=NOW)
+    with pytest.raises(Refusal) as refused:
+        ask(number, by_holder=True)
+    assert refused.value.code == "RECIPIENT_NOT_FOUND"
+    assert VerificationCode.objects.count() == 0
