@@ -24,7 +24,7 @@ def find_replay(account: Account, key: str, *, request_hash: str, now: datetime)
 
     Refuses IDEMPOTENCY_CONFLICT when the key asked for something else.
     """
-    used = account.idempotency_keys.filter(key=key).select_related("alert").first()
+    used = account.idempotency_keys.filter(key=key).first()
     if used is None or used.created_at <= now - KEY_LIFETIME:
         return None
     if used.request_hash != request_hash:
