@@ -58,9 +58,9 @@ def mismatch(account: Account, holder: Holder, attempt: Attempt, *, now: datetim
     return fail(account, holder, attempt, code="TEMPLATE_MISMATCH", reason=REASONS["R10"], now=now)
 
 
-def backoff_s(attempt: Attempt) -> int:
-    """Seconds to wait after a connection that was not made: longer each time, a minute at most."""
-    doublings = max(0, min(attempt.tries - 1, 5))
+def backoff_s(tries: int) -> int:
+    """Seconds to wait after a request that certainly did not go: longer each time, a minute at most."""
+    doublings = max(0, min(tries - 1, 5))
     return min(LONGEST_BACKOFF_S, SHORTEST_BACKOFF_S << doublings)
 
 

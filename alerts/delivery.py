@@ -71,9 +71,11 @@ def _take_problem(account: Account, holder: Holder, attempt: Attempt, problem: C
         case Refused():
             return answers.refuse(account, holder, attempt, problem, now=now)
         case Throttled():
-            return answers.put_back(account, holder, attempt, wait_s=problem.retry_after_s, now=now)
+            # What it asks for; from the third time on longer, or one that is busy for hours is asked every second.
+            wait_s = max(problem.retry_after_s, answers.backoff_s(attempt.tries - 1))
+            return answers.put_back(account, holder, attempt, wait_s=wait_s, now=now)
         case Unreachable():
-            return answers.put_back(account, holder, attempt, wait_s=answers.backoff_s(attempt), now=now)
+            return answers.put_back(account, holder, attempt, wait_s=answers.backoff_s(attempt.tries), now=now)
     return answers.ask_soon(attempt, now=now)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Account, Letter, Number
 from alerts import delivery, outbox
-from alerts.carriers.base import Refused, Report
+from alerts.carriers.base import Refused, Report, Throttled
 from alerts.claiming import claim
 from alerts.models import Alert
 from tests.alerts.rows import NOON, Step, attempts_of, first_of, make_account, make_alert, make_number, money_of
@@ -49,6 +49,21 @@ def test_a_call_that_was_slept_over_goes_later_and_the_line_is_free_for_it(numbe
     assert (number.holder.live_call, carrier.requests) == ("", [])
     outbox.sweep(NOON + 62 * SECOND, carrier=carrier)
     assert len(carrier.requests) == 1
+
+
+def test_a_carrier_that_is_busy_for_hours_is_not_asked_every_second(account: Account, number: Number) -> None:
+    alert = make_alert(number, deadline_min=60)
+    carrier = FakeCarrier(answers=[Throttled(1) for _ in range(2000)])
+    waits = []
+    for _ in range(9):
+        at = first_of(alert).due_at or NOON
+        outbox.sweep(at, carrier=carrier)
+        waits.append((first_of(alert).due_at or NOON) - at)
+    assert [wait.total_seconds() for wait in waits] == [2, 2, 4, 8, 16, 32, 60, 60, 60]
+    outbox.sweep(alert.expires_at, carrier=carrier)
+    alert.refresh_from_db()
+    assert (alert.status, alert.failure_code, len(carrier.requests)) == ("failed", "DEADLINE_PASSED", 9)
+    assert money_of(account) == (1000, 0)
 
 
 def break_off(monkeypatch: pytest.MonkeyPatch) -> None:
