@@ -19,7 +19,8 @@ import psycopg
 from django.conf import settings
 from django.db import connection, connections
 
-from alerts.models import Alert, Attempt
+from accounts.models import LedgerEntry
+from alerts.models import Alert, Attempt, IdempotencyKey
 from benchmarks.ports import WORKERS
 from benchmarks.samples import Sample
 from benchmarks.seeding import Agent, start
@@ -73,9 +74,10 @@ def recording() -> Iterator[Recording]:
 
 
 def number_apart() -> None:
-    """Let alerts and attempts have ids that cannot be mistaken for anybody else's among the parameters."""
+    """Let what is written have ids that cannot be mistaken for a price or anybody else's id among the parameters."""
     with connection.cursor() as cursor:
-        for model, first in ((Alert, 1_000_000_000), (Attempt, 2_000_000_000)):
+        for billions, model in enumerate((Alert, Attempt, LedgerEntry, IdempotencyKey), start=1):
+            first = billions * 1_000_000_000
             cursor.execute("SELECT setval(pg_get_serial_sequence(%s, 'id'), %s)", [model._meta.db_table, first])
 
 
