@@ -38,8 +38,9 @@ def speak(ref: str, *, sid: str, key: Key | None, now: datetime) -> str:
         return twiml.hang_up(twiml.GOODBYE) if alert.number.is_opted_out() else twiml.open_call(_script_of(attempt))
     turn = twiml.next_part(twiml.parse_part(key.part), key.heard, key.digits, requires_ack=alert.requires_ack)
     # A key counts even when the owner has taken the person off the account since the phone rang.
-    if turn.acknowledges:
-        acks.press_key(alert, now=now)
+    if turn.acknowledges and acks.press_key(alert, now=now) == "ignored":
+        # Cancelled while the phone was at the ear: nothing was acknowledged, so nothing else is said.
+        turn = twiml.Turn("goodbye")
     if turn.opts_out:
         acks.opt_out(attempt.holder_id, via="key_9", now=now)
     return twiml.answer(_script_of(attempt), turn, heard=key.heard)

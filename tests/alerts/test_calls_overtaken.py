@@ -1,4 +1,4 @@
-"""The owner takes a person off the account while something still runs to them."""
+"""A call goes on while its person is removed, or its alert cancelled: what a key does then, and what is said."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from accounts import people
 from accounts.locking import locked
 from accounts.models import Account, Number
-from alerts import delivery
+from alerts import delivery, sending
 from alerts.carriers.base import Report
 from alerts.models import Alert
 from tests.alerts.rows import NOON, Step, attempts_of, first_of, make_alert, money_of
@@ -61,3 +61,16 @@ def test_a_call_that_is_answered_only_now_says_nothing(alert: Alert) -> None:
     opened = post_signed(f"/webhooks/twilio/voice/{first_of(alert).ref}", {"CallSid": CALL_SID})
     assert b"<Say>" not in opened.content
     assert b"Checkout" not in opened.content
+
+
+def test_key_1_after_a_cancel_acknowledges_nothing_and_says_nothing_of_it(number: Number) -> None:
+    row = make_alert(number, [Step(0, "call")], workflow_key="escalate", requires_ack=True)
+    delivery.send_attempt(first_of(row).pk, NOON, carrier=FakeCarrier())
+    post_signed(f"/webhooks/twilio/voice/{first_of(row).ref}", {"CallSid": CALL_SID})
+    with locked(number.account_id) as account:
+        sending.cancel(account, row.code, by="agent", now=NOON)
+    said = press(row, "1", "stop").content
+    row.refresh_from_db()
+    assert (row.status, row.acknowledged_at, row.late_ack_at) == ("cancelled", None, None)
+    assert b"Goodbye." in said
+    assert b"Acknowledged" not in said
