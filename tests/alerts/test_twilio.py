@@ -50,7 +50,8 @@ def wire(settings: Settings) -> Iterator[Wire]:
     state = Wire()
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        # A connection per request: none is reused while it is being closed.
+        protocol_version = "HTTP/1.0"
 
         def answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
